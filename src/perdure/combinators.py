@@ -1,0 +1,139 @@
+"""`race`, `any_of`, `all_of`, `first`, and `Task.run / all / any / race / delay`: plain asyncio, in a run and outside.
+
+This module is captured into programs like a module of the user's: what it says is asyncio
+means the loop of the run inside of one, and the real one everywhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any
+
+__perdure_captured__ = True
+
+
+async def all_of(*things: Any) -> Any:
+    """Wait for all; the first failure is raised, and what still runs is cancelled.
+
+    Takes awaitables, or one list or dict of them, and gives a list or a dict of results.
+    """
+    keys, tasks = _started(things)
+    try:
+        results = await asyncio.gather(*tasks)
+    except BaseException:
+        await _cancel(tasks)
+        raise
+    return list(results) if keys is None else dict(zip(keys, results, strict=True))
+
+
+async def race(*things: Any, keep_losers: bool = False) -> Any:
+    """Give the result, or raise the error, of whichever ends first. The others are cancelled.
+
+    Given a dict, it gives `(key, result)`.
+    """
+    keys, tasks = _started(things)
+    if not tasks:
+        raise ValueError("race() needs at least one awaitable")
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        winner = _earliest(tasks, done)
+        return winner.result() if keys is None else (keys[tasks.index(winner)], winner.result())
+    finally:
+        if not keep_losers:
+            await _cancel(tasks)
+
+
+async def any_of(*things: Any, keep_losers: bool = False) -> Any:
+    """Give the first result that is no error; when all fail, raise all of them in a group.
+
+    Given a dict, it gives `(key, result)`.
+    """
+    keys, tasks = _started(things)
+    winners = await _first_good(tasks, 1, keep_losers=keep_losers)
+    return winners[0].result() if keys is None else (keys[tasks.index(winners[0])], winners[0].result())
+
+
+async def first(k: int, *things: Any, keep_losers: bool = False) -> Any:
+    """Give the first `k` results that are no errors, in the order in which they came.
+
+    Given a dict, it gives a dict of the `k` winners. When too many fail, all errors are raised.
+    """
+    keys, tasks = _started(things)
+    if not 1 <= k <= len(tasks):
+        raise ValueError(f"first() was asked for {k} of {len(tasks)}")
+    winners = await _first_good(tasks, k, keep_losers=keep_losers)
+    if keys is None:
+        return [winner.result() for winner in winners]
+    return {keys[tasks.index(winner)]: winner.result() for winner in winners}
+
+
+async def _first_good(tasks: list[Any], k: int, *, keep_losers: bool) -> list[Any]:
+    if not tasks:
+        raise ValueError("any_of() needs at least one awaitable")
+    pending = list(tasks)
+    good: list[Any] = []
+    errors: list[BaseException] = []
+    try:
+        while len(good) < k:
+            if len(good) + len(pending) < k:
+                raise BaseExceptionGroup("too many of the awaitables failed", errors)
+            done, _ = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in [each for each in pending if each in done]:
+                pending.remove(task)
+                error = asyncio.CancelledError() if task.cancelled() else task.exception()
+                if error is None:
+                    good.append(task)
+                else:
+                    errors.append(error)
+        return good[:k]
+    finally:
+        if not keep_losers:
+            await _cancel(pending)
+
+
+def _started(things: tuple[Any, ...]) -> tuple[list[Any] | None, list[Any]]:
+    """Start what was given, in order; give the keys, if it was a dict, and the tasks."""
+    keys: list[Any] | None = None
+    given: Iterable[Any] = things
+    if len(things) == 1 and isinstance(things[0], Mapping):
+        keys = list(things[0])
+        given = list(things[0].values())
+    elif len(things) == 1 and not isinstance(things[0], Awaitable):
+        given = list(things[0])
+    return keys, [asyncio.ensure_future(each) for each in given]
+
+
+def _earliest(tasks: list[Any], done: Any) -> Any:
+    return next(task for task in tasks if task in done)
+
+
+async def _cancel(tasks: list[Any]) -> None:
+    """Cancel what still runs, and wait until its cleanup is done."""
+    losers = [task for task in tasks if not task.done()]
+    for task in losers:
+        task.cancel()
+    if losers:
+        await asyncio.gather(*losers, return_exceptions=True)
+
+
+class _Names:
+    """A handful of functions under one name. An object, so that a program captures what it holds."""
+
+    def __init__(self, **functions: Any) -> None:
+        self.__dict__.update(functions)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"there is no `Task.{name}`")
+
+
+def _run(awaitable: Any) -> Any:
+    return asyncio.ensure_future(awaitable)
+
+
+async def _delay(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+Task = _Names(run=_run, all=all_of, any=any_of, race=race, delay=_delay)
+"""Rhythm's names: `Task.run` starts and gives a handle; `Task.all`, `any`, `race`, `delay`."""

@@ -1,0 +1,186 @@
+"""What the names of the outside world mean inside of a run. One table: name to stand-in.
+
+Linking finds the objects of users' modules here by identity, so aliases are found as well.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from perdure.core import clock, console
+from perdure.core.clock import Refusal
+from perdure.core.prelude import groups, locks, queues, tasks
+from perdure.core.run import Run
+from perdure.lang.outside import OUTSIDE, remedy_for
+from perdure.ordered import OrderedFrozenSet, OrderedSet
+
+Binder = Callable[[Run], Any]
+
+
+def _same(value: Any) -> Binder:
+    return lambda _: value
+
+
+_ASYNCIO: dict[str, Any] = {
+    "gather": tasks.gather,
+    "create_task": tasks.create_task,
+    "ensure_future": tasks.ensure_future,
+    "sleep": tasks.sleep,
+    "wait": tasks.wait,
+    "wait_for": tasks.wait_for,
+    "as_completed": tasks.as_completed,
+    "shield": tasks.shield,
+    "current_task": tasks.current_task,
+    "all_tasks": tasks.all_tasks,
+    "get_running_loop": tasks.get_running_loop,
+    "get_event_loop": tasks.get_running_loop,
+    "iscoroutine": tasks.iscoroutine,
+    "TaskGroup": groups.TaskGroup,
+    "timeout": groups.timeout,
+    "timeout_at": groups.timeout_at,
+    "Timeout": groups.Timeout,
+    "Lock": locks.Lock,
+    "Event": locks.Event,
+    "Condition": locks.Condition,
+    "Semaphore": locks.Semaphore,
+    "BoundedSemaphore": locks.BoundedSemaphore,
+    "Barrier": locks.Barrier,
+    "Queue": queues.Queue,
+    "PriorityQueue": queues.PriorityQueue,
+    "LifoQueue": queues.LifoQueue,
+}
+
+_RANDOM = (
+    "betavariate", "binomialvariate", "choice", "choices", "expovariate", "gammavariate", "gauss",
+    "getrandbits", "getstate", "lognormvariate", "normalvariate", "paretovariate", "randbytes",
+    "randint", "random", "randrange", "sample", "seed", "setstate", "shuffle", "triangular",
+    "uniform", "vonmisesvariate", "weibullvariate",
+)  # fmt: skip
+
+BOUND: dict[str, Binder] = {
+    **{f"asyncio:{name}": _same(value) for name, value in _ASYNCIO.items()},
+    "datetime:datetime": clock.datetime_class,
+    "datetime:date": clock.date_class,
+    "time:time": clock.time_s,
+    **dict.fromkeys(
+        ("time:monotonic", "time:perf_counter", "time:process_time", "time:thread_time"),
+        clock.monotonic_s,
+    ),
+    **{f"time:{name}_ns": clock.time_ns for name in ("time", "monotonic", "perf_counter", "process_time")},
+    "time:localtime": lambda run: clock.broken_down(run, local=True),
+    "time:gmtime": lambda run: clock.broken_down(run, local=False),
+    "uuid:uuid4": clock.uuid4,
+    "uuid:uuid1": clock.uuid4,
+    **{f"random:{name}": clock.random_method(name) for name in _RANDOM},
+    "random:Random": clock.random_class,
+    "logging:getLogger": lambda run: lambda name=None: console.RunLogger(run, name or "root"),
+    **{
+        f"logging:{name}": (lambda name: lambda run: getattr(console.RunLogger(run, "root"), name))(name)
+        for name in ("debug", "info", "warning", "error", "critical", "exception", "log")
+    },
+    "builtins:print": console.bound_print,
+    "builtins:set": _same(OrderedSet),
+    "builtins:frozenset": _same(OrderedFrozenSet),
+}
+"""`module:name` to what a run has in its place."""
+
+BOUND_MODULES = frozenset(
+    {"asyncio", "builtins"} | {key.partition(":")[0] for key in (*BOUND, *OUTSIDE)}
+)
+"""Modules that a run sees through a stand-in."""
+
+
+class BoundModule(ModuleType):
+    """A module of the outside as a run sees it: what is bound is bound, the rest is the real one."""
+
+    def __init__(self, run: Run, real: ModuleType) -> None:
+        super().__init__(real.__name__, real.__doc__)
+        self.__dict__.update(_run=run, _real=real)
+
+    def __getattr__(self, name: str) -> Any:
+        value = bind(self.__dict__["_run"], getattr(self.__dict__["_real"], name))
+        self.__dict__[name] = value
+        return value
+
+
+def bind(run: Run, value: Any) -> Any:
+    """Give what `value` is inside of `run`: a stand-in, a refusal, or itself."""
+    if isinstance(value, ModuleType):
+        return BoundModule(run, value) if value.__name__ in BOUND_MODULES else value
+    key = key_of(value)
+    if key is None:
+        logger = _logger_name(value)
+        return value if logger is None else console.RunLogger(run, logger)
+    if key in BOUND:
+        return BOUND[key](run)
+    return Refusal(run, key.replace(":", "."), remedy_for(key), value)
+
+
+def key_of(value: Any) -> str | None:
+    """Give the `module:name` under which a value is bound or refused, if it is."""
+    found = _by_identity().get(id(value))
+    return found[0] if found is not None and found[1] is value else None
+
+
+def is_bound(value: Any) -> bool:
+    """Whether a run sees something else in the place of `value`."""
+    if isinstance(value, ModuleType):
+        return value.__name__ in BOUND_MODULES
+    return key_of(value) is not None or _logger_name(value) is not None
+
+
+def _logger_name(value: Any) -> str | None:
+    logging = sys.modules.get("logging")
+    if logging is not None and isinstance(value, (logging.Logger, logging.LoggerAdapter)):
+        return str(value.name)
+    return None
+
+
+_identities: dict[int, tuple[str, Any]] = {}
+_loaded: set[str] = set()
+
+
+def _by_identity() -> dict[int, tuple[str, Any]]:
+    """Give the table by identity of the real objects, of the modules that are loaded by now."""
+    for name in BOUND_MODULES:
+        if name not in _loaded and name in sys.modules:
+            _loaded.add(name)
+            module = sys.modules[name]
+            for key in (*BOUND, *OUTSIDE):
+                owner, _, attribute = key.partition(":")
+                if owner == name and attribute in vars(module):
+                    value = vars(module)[attribute]
+                    _identities.setdefault(id(value), (key, value))
+    return _identities
+
+
+def builtins_of(run: Run) -> dict[str, Any]:
+    """Give the builtins of a run: CPython's, with what reaches outside replaced."""
+    own = dict(vars(builtins))
+    for key in (*BOUND, *OUTSIDE):
+        module, _, name = key.partition(":")
+        if module == "builtins" and name in own:
+            own[name] = bind(run, own[name])
+    own["__import__"] = _importer(run)
+    return own
+
+
+def _importer(run: Run) -> Callable[..., Any]:
+    def import_(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        module = builtins.__import__(name, globals, locals, fromlist, level)
+        return bind(run, module)
+
+    return import_
+
+
+def load(key: str) -> Any:
+    """Give the real object of a `module:name`."""
+    module, _, name = key.partition(":")
+    return getattr(importlib.import_module(module), name)

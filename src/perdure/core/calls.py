@@ -1,0 +1,144 @@
+"""Calls: what a run has asked of the world and not heard of yet.
+
+Knows the run only as somebody who takes effects and timers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from perdure.core.effects import AnyEffect, Dispatch, Revoke
+from perdure.core.futures import CallFuture, Home
+from perdure.core.gates import Waiter
+from perdure.core.policy import Policy, next_attempt_delay_us, roll
+from perdure.core.timers import Timer
+from perdure.errors import ActionTimeout, HolderLost, Interrupted
+from perdure.limits import LIMITS
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Whom a call goes to: an action or a workflow, by the name that every process knows it by."""
+
+    kind: str
+    name: str
+
+
+class Caller(Home, Protocol):
+    """What a call needs of its run."""
+
+    calls: dict[int, Call]
+    effects: list[AnyEffect]
+    now_us: int
+    seed: int
+
+    def arm(self, due_us: int, waiter: Waiter, what: Any = None) -> Timer:
+        """Make `waiter` ready at a time."""
+        ...
+
+    def disarm(self, timer: Timer) -> None:
+        """Forget a timer."""
+        ...
+
+
+class Call:
+    """One call, from its first dispatch to its outcome."""
+
+    __slots__ = (
+        "args", "deadline", "failures", "future", "lost", "number", "policy", "run", "site",
+        "target", "token",
+    )  # fmt: skip
+
+    def __init__(
+        self, run: Caller, number: int, target: Target, args: Raw, site: str, policy: Policy
+    ) -> None:
+        self.run = run
+        self.number = number
+        self.target = target
+        self.args = args
+        self.site = site
+        self.policy = policy
+        self.token = 0
+        self.failures = 0
+        self.lost = 0
+        self.deadline: Timer | None = None
+        self.future = CallFuture(run, self)
+        run.calls[number] = self
+        self.dispatch(0)
+        if policy.total_us is not None:
+            self.deadline = run.arm(run.now_us + policy.total_us, self.expire)
+
+    def dispatch(self, not_before_us: int) -> None:
+        """Have one more attempt made, under a token of its own."""
+        self.token += 1
+        self.run.effects.append(
+            Dispatch(
+                call=self.number,
+                token=self.token,
+                attempt=self.failures + 1,
+                kind=self.target.kind,
+                target=self.target.name,
+                args=self.args,
+                site=self.site,
+                policy=self.policy,
+                not_before_us=not_before_us,
+            )
+        )
+
+    def close(self) -> None:
+        """Take the call off the books: whatever still comes for it is stale."""
+        del self.run.calls[self.number]
+        if self.deadline is not None:
+            self.run.disarm(self.deadline)
+
+    def revoke(self) -> None:
+        """Nobody waits any more: the holder is told."""
+        if self.number in self.run.calls:
+            self.close()
+            self.run.effects.append(Revoke(self.number, self.token))
+
+    def complete(self, value: Any) -> None:
+        """It returned `value`."""
+        self.close()
+        self.future.set_result(value)
+
+    def fail(self, error: BaseException) -> None:
+        """An attempt raised `error`: try again, or hand the error to the flow."""
+        self.failures += 1
+        drawn = roll(self.run.seed, self.number, self.failures)
+        delay_us = next_attempt_delay_us(self.policy.retry, self.failures, error, drawn)
+        if delay_us is None:
+            self.close()
+            self.future.set_exception(error)
+        else:
+            self.dispatch(self.run.now_us + delay_us)
+
+    def lose(self) -> None:
+        """Its holder died: dispatch again, unless it may run once only or was lost too often."""
+        self.lost += 1
+        if self.policy.at_most_once:
+            error: Exception = Interrupted(
+                f"the holder of call {self.number}, {self.target.name}, died",
+                remedy="it may or may not have taken effect: find out before you call it again",
+            )
+        elif self.lost > LIMITS.lost_attempts_max:
+            error = HolderLost(
+                f"call {self.number}, {self.target.name}, was lost {self.lost} times",
+                remedy="it may be what kills its worker: look at the logs of the workers",
+            )
+        else:
+            self.dispatch(0)
+            return
+        self.close()
+        self.future.set_exception(error)
+
+    def expire(self, _: object) -> None:
+        """All its attempts together have taken too long."""
+        total_s = (self.policy.total_us or 0) / 1_000_000
+        self.deadline = None
+        self.revoke()
+        self.future.set_exception(
+            ActionTimeout(f"{self.target.name} took longer than {total_s:g} s in all")
+        )

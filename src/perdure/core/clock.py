@@ -1,0 +1,159 @@
+"""`datetime`, `time`, `uuid` and `random` as a run sees them: its clock, its seed.
+
+Time is the time of the fact being folded and never goes back; local time is that of the
+zone in which the run was started, on whatever machine it is folded.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from perdure.core.run import Run
+from perdure.errors import NotHere
+
+_UTC = dt.UTC
+
+
+def zone_of(run: Run) -> dt.tzinfo:
+    """Give the time zone of the run: an IANA name, or an offset such as `+02:00`."""
+    name = run.zone
+    if name == "UTC":
+        return _UTC
+    if name[:1] in "+-":
+        hours, minutes = name[1:].split(":")
+        offset = dt.timedelta(hours=int(hours), minutes=int(minutes))
+        return dt.timezone(-offset if name[0] == "-" else offset)
+    return ZoneInfo(name)
+
+
+def now_of(run: Run, tz: dt.tzinfo | None = None) -> dt.datetime:
+    """Give the time of the run; naive, in its own zone, when no zone is asked for."""
+    exact = dt.datetime(1970, 1, 1, tzinfo=_UTC) + dt.timedelta(microseconds=run.now_us)
+    return exact.astimezone(zone_of(run)).replace(tzinfo=None) if tz is None else exact.astimezone(tz)
+
+
+class _Stands(type):
+    """Makes a bound class pass for the real one wherever classes are compared or asked."""
+
+    _real: type
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls._real)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls._real)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls._real or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(cls._real)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._real(*args, **kwargs)
+
+
+def _stand_in(real: type, methods: dict[str, Callable[..., Any]]) -> type:
+    members: dict[str, Any] = {name: staticmethod(method) for name, method in methods.items()}
+    return _Stands(real.__name__, (real,), members | {"_real": real, "__module__": real.__module__})
+
+
+def datetime_class(run: Run) -> type:
+    """Give `datetime.datetime` with the clock of the run."""
+
+    def now(tz: dt.tzinfo | None = None) -> dt.datetime:
+        return now_of(run, tz)
+
+    return _stand_in(
+        dt.datetime,
+        {
+            "now": now,
+            "today": lambda: now_of(run),
+            "utcnow": lambda: now_of(run, _UTC).replace(tzinfo=None),
+        },
+    )
+
+
+def date_class(run: Run) -> type:
+    """Give `datetime.date` with the clock of the run."""
+    return _stand_in(dt.date, {"today": lambda: now_of(run).date()})
+
+
+def time_s(run: Run) -> Callable[[], float]:
+    """Give `time.time`."""
+    return lambda: run.now_us / 1_000_000
+
+
+def monotonic_s(run: Run) -> Callable[[], float]:
+    """Give `time.monotonic`, and every other clock of which only differences count."""
+    return run.time
+
+
+def time_ns(run: Run) -> Callable[[], int]:
+    """Give `time.time_ns` and its like."""
+    return lambda: run.now_us * 1_000
+
+
+def broken_down(run: Run, *, local: bool) -> Callable[..., time.struct_time]:
+    """Give `time.localtime` or `time.gmtime`; without an argument they tell the run's time."""
+
+    def tell(seconds: float | None = None) -> time.struct_time:
+        at = run.now_us / 1_000_000 if seconds is None else seconds
+        zone = zone_of(run) if local else _UTC
+        return dt.datetime.fromtimestamp(at, zone).timetuple()
+
+    return tell
+
+
+def uuid4(run: Run) -> Callable[[], uuid.UUID]:
+    """Give `uuid.uuid4`, drawn from the seed of the run."""
+    return lambda: uuid.UUID(int=run.random.getrandbits(128), version=4)
+
+
+def random_method(name: str) -> Callable[[Run], Any]:
+    """Give a function of the `random` module on the generator of the run."""
+    return lambda run: getattr(run.random, name)
+
+
+def random_class(run: Run) -> Callable[..., random.Random]:
+    """Give `random.Random`; without a seed it takes one from the run."""
+
+    class Bound(random.Random):
+        """A generator that is repeatable even when nobody gave a seed."""
+
+        def __init__(self, x: Any = None) -> None:
+            super().__init__(run.random.getrandbits(64) if x is None else x)
+
+    Bound.__name__ = Bound.__qualname__ = "Random"
+    return Bound
+
+
+class Refusal:
+    """Stands where something from outside would stand, and says what to do instead."""
+
+    def __init__(self, run: Run, name: str, remedy: str, real: Any) -> None:
+        self.run = run
+        self.name = name
+        self.remedy = remedy
+        self.real = real
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.run.outside:
+            return self.real(*args, **kwargs)
+        raise NotHere(f"`{self.name}` was called in a workflow", remedy=self.remedy)
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or self.run.outside:
+            return getattr(self.real, attribute)
+        raise NotHere(f"`{self.name}.{attribute}` was used in a workflow", remedy=self.remedy)
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.run.outside:
+            return self.real[key]
+        raise NotHere(f"`{self.name}[…]` was used in a workflow", remedy=self.remedy)

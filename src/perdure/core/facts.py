@@ -1,0 +1,105 @@
+"""Facts: what a run could not have computed itself. Frozen, one log row each, versioned by tag.
+
+Knows nothing of how they are folded or stored. `at_us` is when the node learned of the fact,
+in microseconds since 1970; inside of a run it is the time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from perdure.errors import NotDecodable
+
+
+class Fact(msgspec.Struct, frozen=True, tag_field="fact"):
+    """One thing that happened. The number in a tag is the version of its fields."""
+
+    at_us: int
+
+
+class Started(Fact, frozen=True, tag="started.1"):
+    """The run began: which program, with which arguments, seed and time zone."""
+
+    program: str
+    args: Raw
+    seed: int = 0
+    zone: str = "UTC"
+    run_id: str = ""
+
+
+class Completed(Fact, frozen=True, tag="completed.1"):
+    """A call returned this. `token` is that of the dispatch which it answers."""
+
+    call: int
+    token: int
+    value: Raw
+
+
+class Failed(Fact, frozen=True, tag="failed.1"):
+    """One attempt of a call raised this; whether there is another, the fold decides."""
+
+    call: int
+    token: int
+    error: Raw
+
+
+class Lost(Fact, frozen=True, tag="lost.1"):
+    """The holder of a call died; nobody will answer this dispatch any more."""
+
+    call: int
+    token: int
+
+
+class Fired(Fact, frozen=True, tag="fired.1"):
+    """A timer is due."""
+
+    timer: int
+
+
+class Signalled(Fact, frozen=True, tag="signalled.1"):
+    """A message came from outside. A key that was seen before is refused."""
+
+    name: str
+    value: Raw
+    key: str | None = None
+
+
+class Cancelled(Fact, frozen=True, tag="cancelled.1"):
+    """Somebody wants the run to end; its `finally` blocks run."""
+
+    reason: str = ""
+    actor: str = ""
+
+
+AnyFact = Started | Completed | Failed | Lost | Fired | Signalled | Cancelled
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row of a log: the fact, what inline code recorded under it, and what it caused."""
+
+    seq: int
+    fact: AnyFact
+    digest: int
+    recorded: tuple[Raw, ...] = ()
+    outline: tuple[str, ...] = ()
+
+
+_ROWS = msgspec.json.Decoder(Row)
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode_row(row: Row) -> bytes:
+    """Write a row as one line of JSON."""
+    return _ENCODER.encode(row)
+
+
+def decode_row(text: bytes) -> Row:
+    """Read a row; text of a newer version, or none at all, is refused."""
+    try:
+        return _ROWS.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotDecodable(
+            f"this is no row of a log that this version can read: {error}",
+            remedy="it may come from a newer Perdure, or be damaged",
+        ) from error

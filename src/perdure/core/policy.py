@@ -1,0 +1,141 @@
+"""Retry and time-out policies, and the decision whether there is another attempt.
+
+Pure: the decision is a function of the policy, the facts and the seed of the run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections.abc import Iterable
+from datetime import timedelta
+
+import msgspec
+
+from perdure.errors import BadPolicy, RetryAfter
+
+Seconds = float | int | str | timedelta
+"""A duration: seconds as a number, `"30s"`, `"5m"`, `"2h"`, `"1d"`, `"250ms"`, or a timedelta."""
+
+_UNITS_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)", re.ASCII)
+
+
+def microseconds(duration: Seconds, what: str = "a duration") -> int:
+    """Give a duration in whole microseconds; refuse what is none, or negative."""
+    if isinstance(duration, timedelta):
+        us = duration // timedelta(microseconds=1)
+    elif isinstance(duration, str):
+        us = _from_text(duration, what)
+    elif isinstance(duration, (int, float)) and not isinstance(duration, bool):
+        if not math.isfinite(duration):
+            raise BadPolicy(f"{what} is {duration}", remedy="give a finite number of seconds")
+        us = round(duration * 1_000_000)
+    else:
+        raise BadPolicy(
+            f"{what} is {duration!r}", remedy='give seconds, a timedelta, or text such as "30s"'
+        )
+    if us < 0:
+        raise BadPolicy(f"{what} is {duration!r}", remedy="it cannot be negative")
+    return us
+
+
+def _from_text(text: str, what: str) -> int:
+    compact = text.replace(" ", "")
+    parts = _PART.findall(compact)
+    if not parts or "".join(n + u for n, u in parts) != compact:
+        raise BadPolicy(f"{what} is {text!r}", remedy='write it as "30s", "5m", "1h 30m" or "250ms"')
+    return round(sum(float(number) * _UNITS_US[unit] for number, unit in parts))
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """How often a call is tried, and how long is waited between; error classes by their names."""
+
+    attempts: int = 1
+    backoff_us: int = 1_000_000
+    factor: float = 2.0
+    cap_us: int = 3_600_000_000
+    jitter: float = 0.0
+    on: tuple[str, ...] = ()
+    not_on: tuple[str, ...] = ()
+
+
+class Policy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """All that is decided about a call before it is made; pinned with the program."""
+
+    retry: RetryPolicy = RetryPolicy()
+    timeout_us: int | None = None
+    total_us: int | None = None
+    queue: str = ""
+    run_in: str = ""
+    idempotent: bool = False
+    at_most_once: bool = False
+
+
+DEFAULT_POLICY = Policy()
+
+
+def class_name(cls: type[BaseException]) -> str:
+    """Give the name by which a policy knows an error class."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def Retry(  # noqa: N802 — reads as the noun that it is: `retry=Retry(attempts=5)`
+    attempts: int = 3,
+    backoff: Seconds = 1.0,
+    factor: float = 2.0,
+    cap: Seconds = "1h",
+    jitter: float = 0.0,
+    on: Iterable[type[BaseException]] = (),
+    not_on: Iterable[type[BaseException]] = (),
+) -> RetryPolicy:
+    """Try up to `attempts` times in all, waiting `backoff`, then `factor` times as long, up to `cap`.
+
+    `jitter` is the part of a wait that is drawn at random: 0.2 waits between 80 and 100 %.
+    `on` limits retries to these error classes; `not_on` takes classes out.
+    """
+    if attempts < 1:
+        raise BadPolicy(f"attempts is {attempts}", remedy="the first try counts: give at least 1")
+    if factor < 1 or not math.isfinite(factor):
+        raise BadPolicy(f"factor is {factor}", remedy="waits may not shrink: give at least 1")
+    if not 0 <= jitter <= 1:
+        raise BadPolicy(f"jitter is {jitter}", remedy="it is a part of the wait: give 0 to 1")
+    return RetryPolicy(
+        attempts=attempts,
+        backoff_us=microseconds(backoff, "backoff"),
+        factor=float(factor),
+        cap_us=microseconds(cap, "cap"),
+        jitter=float(jitter),
+        on=tuple(class_name(cls) for cls in on),
+        not_on=tuple(class_name(cls) for cls in not_on),
+    )
+
+
+def next_attempt_delay_us(
+    retry: RetryPolicy, failures: int, error: BaseException, roll: float
+) -> int | None:
+    """Give the wait before the next attempt after so many failures, or `None`: there is none."""
+    if failures >= retry.attempts or not _matches(retry, error):
+        return None
+    if isinstance(error, RetryAfter):
+        return max(0, round(error.seconds * 1_000_000))
+    try:
+        wait_us = min(retry.cap_us, round(retry.backoff_us * retry.factor ** (failures - 1)))
+    except OverflowError:
+        wait_us = retry.cap_us
+    return wait_us - round(wait_us * retry.jitter * roll)
+
+
+def _matches(retry: RetryPolicy, error: BaseException) -> bool:
+    if not isinstance(error, Exception):
+        return False
+    names = {class_name(cls) for cls in type(error).__mro__ if issubclass(cls, BaseException)}
+    if names.intersection(retry.not_on):
+        return False
+    return not retry.on or bool(names.intersection(retry.on))
+
+
+def roll(seed: int, call: int, failures: int) -> float:
+    """Draw the jitter of one wait: from the run's seed alone, in [0, 1)."""
+    return zlib.crc32(f"{seed}/{call}/{failures}".encode()) / 2**32

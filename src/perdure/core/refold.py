@@ -1,0 +1,56 @@
+"""Refolding: from a log to the same state, checked fact by fact by the digests of its effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perdure.core.effects import outline
+from perdure.core.facts import Row, Started
+from perdure.core.loop import Host
+from perdure.core.run import Applied, Program, Run
+from perdure.errors import Diverged, PerdureError, WrongFact
+
+
+def refold(program: Program, rows: Iterable[Row], host: Host | None = None) -> Run:
+    """Give the state of a run after all of its rows, or raise `Diverged` at the first that differs."""
+    run = Run(program, host)
+    for row in rows:
+        fold_again(run, row)
+    return run
+
+
+def fold_again(run: Run, row: Row) -> Applied:
+    """Fold one row of a log again, and hold it against what it caused before."""
+    if row.seq != run.seq + 1:
+        raise WrongFact(
+            f"row {row.seq} follows row {run.seq}", remedy="the log has a gap, or is out of order"
+        )
+    if isinstance(row.fact, Started) and row.fact.program != run.program.hash:
+        raise WrongFact(
+            f"the run was started on program {row.fact.program[:12]}, this is {run.program.hash[:12]}",
+            remedy="a run goes on with the program that it was started on",
+        )
+    try:
+        applied = run.apply(row.fact, row.recorded)
+    except Diverged:
+        raise
+    except PerdureError as error:
+        raise _diverged(row, (), f"the fact is refused now: {error}") from error
+    if applied.row.digest != row.digest or len(applied.row.recorded) != len(row.recorded):
+        run.broken = _diverged(row, outline(applied.effects), "")
+        raise run.broken
+    return applied
+
+
+def _diverged(row: Row, now: Sequence[str], why: str) -> Diverged:
+    kind = type(row.fact).__name__.lower()
+    then = row.outline or (f"(effects with the digest {row.digest:08x})",)
+    shown = [f"fact {row.seq} ({kind}) caused other effects than before"]
+    shown += [f"  then: {line}" for line in then[:20]]
+    shown += [f"  now:  {line}" for line in list(now)[:20]] or ["  now:  nothing"]
+    if why:
+        shown[-1] = f"  now:  {why}"
+    return Diverged(
+        "\n".join(shown),
+        remedy="inline code is not repeatable: look for unordered sets, clocks and ids in libraries",
+    )

@@ -1,0 +1,353 @@
+"""The run: a pure fold. `apply(fact)` settles a gate, runs to quiescence and says what follows.
+
+Owns: tasks, calls, timers, mailbox, the run's clock and seed, the digest of every fact.
+Its owner (a node, a test) owns: the log, the order of facts, and carrying effects out
+after their fact is durable. Knows no clock, store or worker: same facts, same state.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from perdure import values
+from perdure.core.ambient import CURRENT
+from perdure.core.calls import Call, Target
+from perdure.core.effects import AnyEffect, Finished, Say, digest, outline
+from perdure.core.facts import (
+    AnyFact,
+    Cancelled,
+    Completed,
+    Failed,
+    Fired,
+    Lost,
+    Row,
+    Signalled,
+    Started,
+)
+from perdure.core.futures import CANCELLED, Future, Task
+from perdure.core.loop import Host, Loop
+from perdure.core.mailbox import Mailbox
+from perdure.core.policy import Policy
+from perdure.errors import Broken, Diverged, NotEncodable, PerdureError, Stale, WrongFact
+
+RUNNING, COMPLETED, FAILED, CANCELLED_STATUS = "running", "completed", "failed", "cancelled"
+
+
+class Program(Protocol):
+    """What a run needs of a linked workflow."""
+
+    @property
+    def name(self) -> str:
+        """The name of the workflow."""
+        ...
+
+    @property
+    def hash(self) -> str:
+        """What identifies the program: two that differ anywhere differ here."""
+        ...
+
+    def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """Build the workflow's function in a namespace of this run's own."""
+        ...
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """What one fact led to: the row for the log, and what to do when the row is durable."""
+
+    row: Row
+    effects: tuple[AnyEffect, ...]
+
+
+class Run(Loop):
+    """One run of a program, in memory."""
+
+    def __init__(
+        self, program: Program, host: Host | None = None, *, outlines: bool = False
+    ) -> None:
+        super().__init__(host)
+        self.program = program
+        self.outlines = outlines
+        self.calls: dict[int, Call] = {}
+        self.calls_made = 0
+        self.mailbox = Mailbox()
+        self.seq = 0
+        self.seed = 0
+        self.zone = "UTC"
+        self.run_id = ""
+        self.random = random.Random(0)  # noqa: S311 — the run's own generator: repeatable
+        self.main: Task | None = None
+        self.status = ""
+        self.outcome: Finished | None = None
+        self.recorded: list[Raw] = []
+        self.replayed: list[Raw] | None = None
+        self.outside = False
+        self.broken: BaseException | None = None
+        self.last_words: BaseException | None = None
+
+    # --- the fold
+
+    def apply(self, fact: AnyFact, recorded: tuple[Raw, ...] | None = None) -> Applied:
+        """Fold one fact and run until everything waits. `recorded` is given when refolding.
+
+        A fact that does not fit raises before anything has changed.
+        """
+        if self.broken is not None:
+            raise Broken(f"this run stopped before: {self.broken}") from self.broken
+        settle = FOLD[type(fact)](self, fact)
+        assert not self.ready, "a run is folded at quiescence only"
+        self.seq += 1
+        self.now_us = max(self.now_us, fact.at_us)
+        self.effects = []
+        self.recorded = []
+        self.replayed = None if recorded is None else list(recorded)
+        try:
+            self._fold(settle)
+        except BaseException as error:
+            self.broken = error
+            raise
+        return self._applied(fact)
+
+    def _fold(self, settle: Callable[[], object]) -> None:
+        host = self.host
+        if host is None:
+            settle()
+            self.drain()
+            return
+        entered = host.enter(self)
+        try:
+            settle()
+            self.drain()
+        finally:
+            host.leave(self, entered)
+
+    def _applied(self, fact: AnyFact) -> Applied:
+        effects = self.effects
+        row = Row(
+            self.seq,
+            fact,
+            digest(effects),
+            tuple(self.recorded) if self.recorded else (),
+            outline(effects) if self.outlines else (),
+        )
+        return Applied(row, tuple(effects))
+
+    # --- the end
+
+    def _begin(self, fact: Started, args: list[Any], kwargs: dict[str, Any]) -> None:
+        self.seed = fact.seed
+        self.origin_us = self.now_us
+        self.zone = fact.zone
+        self.run_id = fact.run_id
+        self.random.seed(fact.seed)
+        self.status = RUNNING
+        self.context.run(CURRENT.set, self)
+        self.context.run(self._begin_main, args, kwargs)
+
+    def _begin_main(self, args: list[Any], kwargs: dict[str, Any]) -> None:
+        coro = _enter(self, args, kwargs)
+        self.main = self.create_task(coro, context=self.context.copy())
+        self.main.notify(self._main_done)
+
+    def _main_done(self, _: object) -> None:
+        self.stopping = True
+
+    def interrupted(self, error: BaseException) -> None:
+        """Stop: a task raised `SystemExit` or `KeyboardInterrupt`, which no flow survives."""
+        if self.last_words is None:
+            self.last_words = error
+        self.stopping = True
+
+    def close(self) -> None:
+        """Say the result: everything that belonged to the run is over."""
+        main = self.main
+        assert main is not None
+        error = self.last_words or (main.failure() if main.error or main.state == CANCELLED else None)
+        super().close()
+        self.outcome = self._finished(main, error)
+        self.status = self.outcome.status
+        self.effects.append(self.outcome)
+
+    def _finished(self, main: Task, error: BaseException | None) -> Finished:
+        if error is None:
+            try:
+                return Finished(COMPLETED, Raw(values.encode(main.value, "result")))
+            except NotEncodable as refused:
+                error = refused
+        cancelled = main.state == CANCELLED and self.last_words is None
+        return Finished(CANCELLED_STATUS if cancelled else FAILED, Raw(values.encode_error(error)))
+
+    def result(self) -> Any:
+        """Give what the workflow returned, or raise what it raised."""
+        if self.outcome is None:
+            raise WrongFact("the run has not ended", remedy="look at `status` first")
+        if self.outcome.status == COMPLETED:
+            return values.decode(bytes(self.outcome.value))
+        raise values.decode_error(bytes(self.outcome.value))
+
+    # --- what flows ask for
+
+    def begin(
+        self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], site: str, policy: Policy
+    ) -> Future:
+        """Dispatch a call; its outcome settles the future."""
+        raw = _encode_arguments(target, args, kwargs)
+        self.calls_made += 1
+        return Call(self, self.calls_made, target, raw, site, policy).future
+
+    def say(self, text: str, level: int = 0, logger: str = "") -> None:
+        """Show a line, once the fact under which it was said is durable."""
+        self.effects.append(Say(text, level, logger))
+
+    def record(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Give what `function` gave when this fact was first folded."""
+        if self.replayed is None:
+            raw = self._record_now(function, args, kwargs)
+        elif self.replayed:
+            raw = self.replayed.pop(0)
+        else:
+            raise Diverged(
+                f"fact {self.seq} records more than it did before",
+                remedy="the code that runs now is not the code that ran then",
+            )
+        self.recorded.append(raw)
+        failed, value = values.decode(bytes(raw))
+        if failed:
+            raise value
+        return value
+
+    def _record_now(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Raw:
+        self.outside = True
+        try:
+            entry: tuple[bool, Any] = (False, function(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 — it is recorded, and raised from the record
+            entry = (True, error)
+        finally:
+            self.outside = False
+        return Raw(values.encode(entry, f"record({getattr(function, '__name__', 'function')})"))
+
+    # --- statistics
+
+    def statistics(self) -> dict[str, int]:
+        """Say how much there is of everything that a run holds."""
+        return {
+            "facts": self.seq,
+            "tasks": len(self.tasks),
+            "calls_open": len(self.calls),
+            "calls_made": self.calls_made,
+            "timers": len(self.timers.armed),
+            "messages": sum(len(each) for each in self.mailbox.messages.values()),
+        }
+
+
+async def _enter(run: Run, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run the workflow; arguments that it does not take are its failure, not the engine's."""
+    return await run.program.instantiate(run)(*args, **kwargs)
+
+
+async def perform(
+    run: Run,
+    target: Target,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    site: str,
+    policy: Policy,
+) -> Any:
+    """Make a call when it is awaited, not before, and give its outcome."""
+    return await run.begin(target, args, kwargs, site, policy)
+
+
+def _encode_arguments(target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Raw:
+    try:
+        return Raw(values.encode([list(args), kwargs] if kwargs else [list(args)], target.name))
+    except NotEncodable:
+        named: dict[str, Any] = {str(index): arg for index, arg in enumerate(args)} | kwargs
+        for name, arg in named.items():  # find the one, to name it as the user would
+            values.encode(arg, f"argument {name} of {target.name}")
+        raise
+
+
+def decode_arguments(raw: Raw) -> tuple[list[Any], dict[str, Any]]:
+    """Give positional and keyword arguments back."""
+    decoded = values.decode(bytes(raw))
+    return decoded[0], decoded[1] if len(decoded) > 1 else {}
+
+
+# --- how each fact is folded: check first, and give what changes the run
+
+
+def _started(run: Run, fact: Started) -> Callable[[], object]:
+    if run.seq:
+        raise WrongFact(f"a run starts once, and this one has {run.seq} facts")
+    args, kwargs = decode_arguments(fact.args)
+    return lambda: run._begin(fact, args, kwargs)  # noqa: SLF001 — the table is part of Run
+
+
+def _open_call(run: Run, fact: Completed | Failed | Lost) -> Call:
+    call = run.calls.get(fact.call)
+    if call is None or call.token != fact.token:
+        raise Stale(
+            f"call {fact.call} does not wait for an outcome under token {fact.token}"
+            + (f", but under {call.token}" if call else "")
+        )
+    return call
+
+
+def _completed(run: Run, fact: Completed) -> Callable[[], object]:
+    call = _open_call(run, fact)
+    value = values.decode(bytes(fact.value))
+    return lambda: call.complete(value)
+
+
+def _failed(run: Run, fact: Failed) -> Callable[[], object]:
+    call = _open_call(run, fact)
+    error = values.decode_error(bytes(fact.error))
+    return lambda: call.fail(error)
+
+
+def _lost(run: Run, fact: Lost) -> Callable[[], object]:
+    return _open_call(run, fact).lose
+
+
+def _fired(run: Run, fact: Fired) -> Callable[[], object]:
+    timer = run.timers.armed.get(fact.timer)
+    if timer is None:
+        raise Stale(f"timer {fact.timer} is not armed")
+    if fact.at_us < timer.due_us:
+        raise WrongFact(f"timer {fact.timer} fired {timer.due_us - fact.at_us} µs early")
+    run.timers.take(fact.timer)
+    return lambda: run.ready.append((timer.waiter, timer.what))
+
+
+def _signalled(run: Run, fact: Signalled) -> Callable[[], object]:
+    if run.outcome is not None:
+        raise Stale(f"signal `{fact.name}` came after the run had ended")
+    run.mailbox.check(fact.name, fact.key)
+    value = values.decode(bytes(fact.value))
+    return lambda: run.mailbox.deliver(fact.name, fact.key, value)
+
+
+def _cancelled(run: Run, fact: Cancelled) -> Callable[[], object]:
+    main = run.main
+    if main is None or run.outcome is not None:
+        raise Stale("a run that is not under way cannot be cancelled")
+    return lambda: main.cancel(fact.reason or None)
+
+
+FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
+    Started: _started,
+    Completed: _completed,
+    Failed: _failed,
+    Lost: _lost,
+    Fired: _fired,
+    Signalled: _signalled,
+    Cancelled: _cancelled,
+}
+
+__all__ = ["FOLD", "Applied", "PerdureError", "Program", "Run", "decode_arguments", "perform"]

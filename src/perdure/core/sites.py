@@ -1,0 +1,21 @@
+"""Where in the user's code a call is made: the qualified name and the line, the same in every process."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+
+_known: dict[tuple[CodeType, int], str] = {}
+_KNOWN_MAX = 50_000
+
+
+def site(depth: int = 2) -> str:
+    """Give the place of the caller's caller, as `fulfil:41`."""
+    frame = sys._getframe(depth)  # noqa: SLF001 — the documented way costs ten times as much
+    key = (frame.f_code, frame.f_lasti)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _KNOWN_MAX:
+            _known.clear()
+        found = _known[key] = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+    return found

@@ -1,0 +1,170 @@
+"""Every error that Perdure raises: what happened, where, what to do, under a stable code.
+
+Knows no other module of Perdure. The docstring of a class is its entry in the reference;
+`docs/reference/errors.md` lists every code, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class PerdureError(Exception):
+    """The base of every error that Perdure itself raises."""
+
+    code: ClassVar[str] = "E000"
+
+    def __init__(self, what: str, *, remedy: str = "") -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{self.code} {what}" + (f"; {remedy}" if remedy else ""))
+
+
+# --- E1: the program, before it runs -------------------------------------------------
+
+
+class Refused(PerdureError):
+    """A workflow holds something that cannot be made durable; every place is listed at once."""
+
+    code = "E100"
+
+
+class SourceUnproved(PerdureError):
+    """The text of a module is not the text of the code that was imported from it."""
+
+    code = "E101"
+
+
+class NotHere(PerdureError):
+    """Inline code of a workflow asked for something that lies outside of the run."""
+
+    code = "E102"
+
+
+class ForeignAwaitable(PerdureError):
+    """A workflow awaited something that belongs to another event loop."""
+
+    code = "E103"
+
+
+class NoRun(PerdureError):
+    """A function that only means something inside of a run was called outside of one."""
+
+    code = "E104"
+
+
+class NotAWorkflow(PerdureError):
+    """A name that should lead to a workflow leads nowhere, or to something else."""
+
+    code = "E105"
+
+
+# --- E2: values -----------------------------------------------------------------------
+
+
+class NotEncodable(PerdureError):
+    """A value cannot be written down; the message names its path and its type."""
+
+    code = "E201"
+
+
+class ValueTooLarge(NotEncodable):
+    """A value is larger, or nested deeper, than a payload may be."""
+
+    code = "E202"
+
+
+class NotDecodable(PerdureError):
+    """Stored text is no value, or names a type that this process does not have."""
+
+    code = "E203"
+
+
+class WrongType(PerdureError):
+    """A value is not of the type that was asked for."""
+
+    code = "E204"
+
+
+# --- E3: the run ----------------------------------------------------------------------
+
+
+class Stale(PerdureError):
+    """An outcome came for an attempt that is no longer awaited; nothing has changed."""
+
+    code = "E301"
+
+
+class Diverged(PerdureError):
+    """The same facts caused other effects than before; both sides are shown."""
+
+    code = "E302"
+
+
+class ReadinessOverflow(PerdureError):
+    """More arrived at a gate than it requires; the run stops."""
+
+    code = "E303"
+
+
+class Broken(PerdureError):
+    """The run failed inside of the engine and takes no further fact."""
+
+    code = "E304"
+
+
+class Endless(PerdureError):
+    """One fact kept a run busy without end."""
+
+    code = "E305"
+
+
+class WrongFact(PerdureError):
+    """A fact does not fit the state of the run that it was given to."""
+
+    code = "E306"
+
+
+class Deadlocked(PerdureError):
+    """A run waits for something that nothing can bring about any more."""
+
+    code = "E307"
+
+
+# --- E4: actions ----------------------------------------------------------------------
+
+
+class BadPolicy(PerdureError):
+    """A retry or time-out policy that means nothing."""
+
+    code = "E401"
+
+
+class ActionTimeout(PerdureError, TimeoutError):
+    """An action took longer than it was allowed."""
+
+    code = "E402"
+
+
+class Interrupted(PerdureError):
+    """The holder of an `at_most_once` action died; whether it took effect is not known."""
+
+    code = "E403"
+
+
+class HolderLost(PerdureError):
+    """The holders of one call died more often than a call may be lost."""
+
+    code = "E404"
+
+
+class RetryAfter(PerdureError):
+    """Raised by an action: try again, but not before so many seconds have passed."""
+
+    code = "E405"
+
+    def __init__(self, seconds: float, reason: str = "") -> None:
+        self.seconds = seconds
+        self.reason = reason
+        super().__init__(f"try again in {seconds:g} s" + (f": {reason}" if reason else ""))
+        self.args = (seconds, reason)

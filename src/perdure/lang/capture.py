@@ -1,0 +1,411 @@
+"""Capturing: from a live function to recipes for everything that it can reach.
+
+Looks at live objects and changes none; what it cannot vouch for becomes a diagnostic.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import enum
+import functools
+import io
+import sys
+import sysconfig
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from copyreg import _slotnames  # type: ignore[attr-defined]
+from typing import Any
+
+from perdure.errors import SourceUnproved
+from perdure.lang.diagnostics import Diagnostic, at
+from perdure.lang.recipes import (
+    Bound,
+    Cell,
+    Frozen,
+    Function,
+    Instance,
+    Items,
+    Recipe,
+    Same,
+    View,
+    World,
+)
+from perdure.lang.source import ModuleSource, module_source, source_of
+from perdure.ordered import OrderedFrozenSet, OrderedSet
+
+ATOMS = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
+
+_STDLIB = tuple(
+    path
+    for key in ("stdlib", "platstdlib", "purelib", "platlib")
+    if (path := sysconfig.get_path(key))
+)
+
+
+def is_user_module(name: str) -> bool:
+    """Whether a module is the user's: neither standard library, nor installed, nor Perdure's."""
+    module = sys.modules.get(name)
+    if module is None:
+        return False
+    if name == "perdure" or name.startswith("perdure."):
+        return bool(getattr(module, "__perdure_captured__", False))
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return getattr(module, "__loader__", None) is not None and name not in sys.builtin_module_names
+    return not (file.startswith("<frozen") or str(file).startswith(_STDLIB))
+
+
+class Place:
+    """Where the thing being captured was named, for diagnostics."""
+
+    def __init__(self, source: ModuleSource, node: ast.AST | None, name: str) -> None:
+        self.source = source
+        self.node = node
+        self.name = name
+
+    def diagnostic(self, code: str, message: str, remedy: str) -> Diagnostic:
+        """Point at the first use of the name in its function."""
+        node = self.node
+        used = [
+            each
+            for each in (ast.walk(node) if node is not None else ())
+            if isinstance(each, ast.Name) and each.id == self.name
+        ]
+        target = used[0] if used else node or ast.Pass(lineno=1, col_offset=0)
+        return at(target, self.source.file, self.source.lines, code, message, remedy)
+
+
+class Capture:
+    """All that one program reaches, by identity."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.recipes: list[Any] = []
+        self.index: dict[int, int] = {}
+        self.alive: list[Any] = []
+        self.spaces: dict[str, dict[str, int]] = {}
+        self.functions: list[tuple[types.FunctionType, ModuleSource, ast.AST | None]] = []
+        self.classes: dict[type, Place] = {}
+        self.views: dict[int, tuple[types.ModuleType, dict[str, int]]] = {}
+        self.names: set[str] = set()
+        self.found: list[Diagnostic] = []
+
+    def whole(self, function: types.FunctionType) -> int:
+        """Capture a workflow and all that it reaches."""
+        source = source_of(function)
+        index = self.capture(function, Place(source, None, function.__name__))
+        while self._fill_views():
+            pass
+        for position, (module, attributes) in self.views.items():
+            self.recipes[position] = View(module, tuple(attributes.items()))
+        return index
+
+    def capture(self, value: Any, place: Place) -> int:
+        """Give the index of the recipe of `value`."""
+        known = self.index.get(id(value))
+        if known is not None:
+            return known
+        position = len(self.recipes)
+        self.index[id(value)] = position
+        self.alive.append(value)
+        self.recipes.append(None)
+        self.recipes[position] = self._recipe(value, place, position)
+        return position
+
+    def _recipe(self, value: Any, place: Place, position: int) -> Recipe | None:
+        kind: type = type(value)
+        if kind in ATOMS or isinstance(value, enum.Enum):
+            return Same(value)
+        if self.world.is_bound(value):
+            return Bound(value)
+        maker = _MAKERS.get(kind)
+        if maker is not None:
+            return maker(self, value, place)
+        if isinstance(value, types.ModuleType):
+            return self._module(value, position)
+        if isinstance(value, type):
+            self.classes.setdefault(value, place)
+            return Same(value)
+        problem = _problem(value)
+        if problem is not None:
+            self.found.append(place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2]))
+            return Same(value)
+        return self._instance(value, place) if is_user_module(kind.__module__) else Same(value)
+
+    # --- functions
+
+    def function(self, value: types.FunctionType, place: Place) -> Recipe:
+        """Capture a function: the user's with proved code, a library's if it wraps the user's."""
+        name = value.__globals__.get("__name__", "")
+        if not is_user_module(name):
+            return self._wrapper(value, place)
+        try:
+            source = module_source(sys.modules[name])
+            code = source.lowered(value.__code__)
+        except SourceUnproved as error:
+            self.found.append(place.diagnostic("L108", error.what, error.remedy))
+            return Same(value)
+        nodes = source.nodes(value.__code__)
+        node = nodes[0] if nodes else None
+        self.functions.append((value, source, node))
+        self._globals(value, code, source, node)
+        inside = functools.partial(Place, source, node)
+        return Function(
+            code,
+            name,
+            value.__name__,
+            value.__qualname__,
+            self._each(value.__defaults__, inside("default")),
+            self._pairs(value.__kwdefaults__, inside("default")),
+            tuple(self._cell(cell, inside("closure")) for cell in value.__closure__ or ()),
+            self._pairs(value.__dict__, inside("attribute")) or (),
+            value.__doc__,
+            value.__annotations__,
+        )
+
+    def _globals(
+        self, value: types.FunctionType, code: types.CodeType, source: ModuleSource, node: ast.AST | None
+    ) -> None:
+        space = self.spaces.setdefault(value.__globals__["__name__"], {})
+        for name in global_names(code):
+            if name in space:
+                continue
+            if name in value.__globals__:
+                space[name] = -1  # named already, so that recursion ends
+                space[name] = self.capture(value.__globals__[name], Place(source, node, name))
+            elif not hasattr(builtins, name) and name[:1] != ".":
+                place = Place(source, node, name)
+                message = f"`{name}` is defined nowhere in `{source.name}`"
+                self.found.append(place.diagnostic("L204", message, "define or import it"))
+        self.names.update(_attribute_names(code))
+
+    def _wrapper(self, value: types.FunctionType, place: Place) -> Recipe:
+        contents = [_content(cell) for cell in value.__closure__ or ()]
+        simple = all(isinstance(each, (types.FunctionType, type, *ATOMS)) for each in contents)
+        wraps = any(
+            isinstance(each, types.FunctionType) and is_user_module(each.__globals__.get("__name__", ""))
+            for each in contents
+        )
+        if not (simple and wraps):
+            return Same(value)
+        cells = tuple(self._cell(cell, place) for cell in value.__closure__ or ())
+        return Frozen(functools.partial(_rewrap, value), cells)
+
+    def _cell(self, cell: types.CellType, place: Place) -> int:
+        known = self.index.get(id(cell))
+        if known is None:
+            known = self.index[id(cell)] = len(self.recipes)
+            self.alive.append(cell)
+            self.recipes.append(None)
+            content = _content(cell)
+            self.recipes[known] = Cell(
+                None if content is _EMPTY else self.capture(content, place)
+            )
+        return known
+
+    def _each(self, values: Any, place: Place) -> tuple[int, ...] | None:
+        return None if values is None else tuple(self.capture(each, place) for each in values)
+
+    def _pairs(self, values: Any, place: Place) -> tuple[tuple[str, int], ...] | None:
+        if values is None:
+            return None
+        return tuple((name, self.capture(each, place)) for name, each in values.items())
+
+    # --- modules, objects
+
+    def _module(self, module: types.ModuleType, position: int) -> Recipe | None:
+        if not is_user_module(module.__name__):
+            return Same(module)
+        self.views[position] = (module, {})
+        return None
+
+    def _fill_views(self) -> bool:
+        """Capture what the program names of the modules that it names; say whether that was new."""
+        before = len(self.recipes)
+        for module, attributes in list(self.views.values()):
+            place = Place(module_source(module), None, module.__name__)
+            for name in sorted(self.names.intersection(vars(module)).difference(attributes)):
+                attributes[name] = self.capture(vars(module)[name], place)
+        return len(self.recipes) > before
+
+    def _instance(self, value: Any, place: Place) -> Recipe:
+        if isinstance(value, (BaseException, tuple, str, int, float)) or hasattr(value, "__perdure__"):
+            return Same(value)
+        state = dict(_state(value))
+        if not state:
+            return Same(value)
+        parts = self._pairs(state, place) or ()
+        is_fixed = getattr(type(value), "__dataclass_params__", None)
+        if is_fixed is not None and is_fixed.frozen and all(
+            isinstance(self.recipes[part], Same) for _, part in parts
+        ):
+            return Same(value)
+        return Instance(functools.partial(_bare, type(value)), parts)
+
+
+_EMPTY = object()
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
+
+
+def _bare(cls: type) -> Any:
+    return object.__new__(cls)
+
+
+def _state(value: Any) -> Iterator[tuple[str, Any]]:
+    yield from getattr(value, "__dict__", {}).items()
+    for name in _slotnames(type(value)):
+        if hasattr(value, name):
+            yield name, getattr(value, name)
+
+
+def _rewrap(function: types.FunctionType, cells: list[Any]) -> types.FunctionType:
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(made, function)
+    made.__dict__.pop("__wrapped__", None)
+    return made
+
+
+def _problem(value: Any) -> tuple[str, str, str] | None:
+    """Say why a module-level object cannot be part of a run, if it cannot."""
+    kind = type(value)
+    if kind.__module__.startswith("asyncio."):
+        return "L106", f"is a `{kind.__name__}` of the module", "make it inside of the workflow"
+    if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
+        return "L107", "is a generator that all runs would share", "make it inside of the workflow"
+    if isinstance(value, io.IOBase):
+        return "L107", "is an open file", "open it inside of an @action"
+    if kind.__module__ in ("_thread", "threading", "_socket", "socket", "multiprocessing.context"):
+        return "L107", f"is a `{kind.__qualname__}`", "use it inside of an @action"
+    if kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__"):
+        return "L107", "is an iterator that all runs would share", "make it inside of the workflow"
+    return None
+
+
+# --- containers and wrappers: how each kind is copied
+
+_Maker = Callable[[Capture, Any, Place], Recipe]
+
+
+def _list_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
+    def maker(capture: Capture, value: Any, place: Place) -> Recipe:
+        members = tuple(capture.capture(each, place) for each in value)
+        return Items(make(value), _extend, members)
+
+    return maker
+
+
+def _extend(made: Any, members: list[Any]) -> None:
+    for member in members:
+        (made.append if hasattr(made, "append") else made.add)(member)
+
+
+def _dict_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
+    def maker(capture: Capture, value: Any, place: Place) -> Recipe:
+        flat = [each for pair in dict.items(value) for each in pair]
+        return Items(make(value), _put, tuple(capture.capture(each, place) for each in flat))
+
+    return maker
+
+
+def _put(made: dict[Any, Any], members: list[Any]) -> None:
+    for key, value in zip(members[::2], members[1::2], strict=True):
+        made[key] = value
+
+
+def _tuple(capture: Capture, value: Any, place: Place) -> Recipe:
+    members = tuple(capture.capture(each, place) for each in value)
+    if type(value) is tuple and all(isinstance(capture.recipes[each], Same) for each in members):
+        return Same(value)
+    return Frozen(OrderedFrozenSet if isinstance(value, frozenset) else tuple, members)
+
+
+def _bytearray(_: Capture, value: bytearray, __: Place) -> Recipe:
+    return Frozen(lambda _: bytearray(value), ())
+
+
+def _partial(capture: Capture, value: Any, place: Place) -> Recipe:
+    parts = [value.func, *value.args, *value.keywords.values()]
+    names = tuple(value.keywords)
+    members = tuple(capture.capture(each, place) for each in parts)
+    return Frozen(functools.partial(_make_partial, names), members)
+
+
+def _make_partial(names: tuple[str, ...], parts: list[Any]) -> Any:
+    split = len(parts) - len(names)
+    return functools.partial(parts[0], *parts[1:split], **dict(zip(names, parts[split:], strict=True)))
+
+
+def _cached(capture: Capture, value: Any, place: Place) -> Recipe:
+    again = functools.partial(_make_cached, dict(value.cache_parameters()))
+    return Frozen(again, (capture.capture(value.__wrapped__, place),))
+
+
+def _make_cached(parameters: dict[str, Any], parts: list[Any]) -> Any:
+    return functools.lru_cache(**parameters)(parts[0])
+
+
+def _method(capture: Capture, value: types.MethodType, place: Place) -> Recipe:
+    members = (capture.capture(value.__func__, place), capture.capture(value.__self__, place))
+    return Frozen(lambda parts: types.MethodType(*parts), members)
+
+
+def _plain(kind: type) -> Callable[[Any], Callable[[], Any]]:
+    return lambda _: kind
+
+
+_MAKERS: dict[type, _Maker] = {
+    types.FunctionType: Capture.function,
+    types.MethodType: _method,
+    functools.partial: _partial,
+    type(functools.lru_cache(lambda: None)): _cached,
+    list: _list_like(_plain(list)),
+    set: _list_like(_plain(OrderedSet)),
+    OrderedSet: _list_like(_plain(OrderedSet)),
+    deque: _list_like(lambda value: functools.partial(deque, maxlen=value.maxlen)),
+    dict: _dict_like(_plain(dict)),
+    OrderedDict: _dict_like(_plain(OrderedDict)),
+    Counter: _dict_like(_plain(Counter)),
+    defaultdict: _dict_like(lambda value: functools.partial(defaultdict, value.default_factory)),
+    tuple: _tuple,
+    frozenset: _tuple,
+    OrderedFrozenSet: _tuple,
+    bytearray: _bytearray,
+}
+
+
+# --- names in code
+
+_GLOBAL_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+
+
+def global_names(code: types.CodeType) -> list[str]:
+    """Give the global names that a function and the functions inside of it read."""
+    return list(dict.fromkeys(_global_names(code)))
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _GLOBAL_OPS:
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _attribute_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _attribute_names(constant)

@@ -1,0 +1,202 @@
+"""Linking: from a workflow to a program: captured, proved, checked and hashed. Memoised.
+
+The same workflow with the same globals gives the same program; a changed global gives another.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Callable, Coroutine
+from types import CodeType, FunctionType
+from typing import Any
+
+from perdure.errors import Refused, SourceUnproved
+from perdure.lang.capture import Capture, Place, is_user_module
+from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
+from perdure.lang.lints import check_class
+from perdure.lang.recipes import Builder, Cell, Frozen, Function, Items, Recipe, Same, World
+from perdure.lang.rules import check_function, check_workflow
+from perdure.lang.source import SET_NAME, ModuleSource, source_of
+from perdure.ordered import OrderedSet
+
+MAIN = "__main__"
+
+
+class Program:
+    """A linked workflow: everything that its runs are made of."""
+
+    def __init__(self, name: str, capture: Capture, main: int) -> None:
+        self.name = name
+        self.world = capture.world
+        self.recipes: list[Recipe] = capture.recipes
+        self.spaces = {module: dict(names) for module, names in capture.spaces.items()}
+        self.main = main
+        self.alive = capture.alive
+        self.warnings: list[Diagnostic] = capture.found
+        self.hash = _hash(self)
+
+    def __repr__(self) -> str:
+        return f"<program {self.name} {self.hash[:12]}>"
+
+    def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """Build the workflow's function for one run, with all that it reaches."""
+        builder = Builder(run, self.world, self.recipes)
+        own_builtins = self.world.builtins_of(run)
+        for module in self.spaces:
+            builder.spaces[module] = {
+                "__name__": canonical(module),
+                "__builtins__": own_builtins,
+                SET_NAME: OrderedSet,
+            }
+        for module, names in self.spaces.items():
+            space = builder.spaces[module]
+            for name, index in names.items():
+                space[name] = builder.get(index)
+        main: Callable[..., Coroutine[Any, Any, Any]] = builder.get(self.main)
+        return main
+
+
+def canonical(module: str) -> str:
+    """Give the name by which every process knows a module: `__main__` is a file or package, too."""
+    if module != MAIN:
+        return module
+    main = sys.modules[MAIN]
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return str(spec.name).removesuffix(".__main__")
+    file = str(getattr(main, "__file__", None) or MAIN)
+    return file.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+
+
+def name_of(function: Any) -> str:
+    """Give the name by which every process knows a function: `orders:fulfil`."""
+    return f"{canonical(function.__module__)}:{function.__qualname__}"
+
+
+_programs: dict[int, tuple[FunctionType, tuple[int, ...], Program]] = {}
+
+
+def link(function: FunctionType, world: World) -> Program:
+    """Link a workflow, or raise `Refused` with everything that is wrong."""
+    known = _programs.get(id(function))
+    if known is not None and known[0] is function and known[1] == _globals_now(known[2], function):
+        return known[2]
+    capture, main = _capture(function, world)
+    errors = sorted(each for each in capture.found if each.severity == ERROR)
+    if errors:
+        raise Refused(
+            f"workflow `{function.__qualname__}` cannot be started\n\n{render_all(errors)}"
+        )
+    program = Program(name_of(function), capture, main)
+    _programs[id(function)] = (function, _globals_now(program, function), program)
+    return program
+
+
+def _globals_now(program: Program, function: FunctionType) -> tuple[int, ...]:
+    spaces = ((sys.modules[module], names) for module, names in program.spaces.items() if module in sys.modules)
+    return tuple(id(vars(module).get(name)) for module, names in spaces for name in names)
+
+
+def diagnose(function: FunctionType, world: World) -> list[Diagnostic]:
+    """Give everything that is wrong with a workflow, errors and warnings."""
+    try:
+        capture, _ = _capture(function, world)
+    except SourceUnproved as error:
+        return [Diagnostic(function.__code__.co_filename, 1, 0, 1, "L108", error.what, error.remedy)]
+    return sorted(set(capture.found))
+
+
+def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
+    capture = Capture(world)
+    main = capture.whole(function)
+    for captured, source, node in capture.functions:
+        if node is not None:
+            capture.found += check_function(node, source, captured.__globals__, world.key_of)
+        if captured is function and node is not None:
+            capture.found += check_workflow(node, source)
+    for cls, place in capture.classes.items():
+        if is_user_module(cls.__module__):
+            capture.found += check_class(cls, place, world)
+    return capture, main
+
+
+def check_definition(function: FunctionType, world: World) -> None:
+    """Check what can be seen when the decorator runs: the syntax, and the names that exist by now."""
+    try:
+        source = source_of(function)
+    except SourceUnproved:
+        return  # linking says so, if the workflow is ever started
+    nodes = source.nodes(function.__code__)
+    if not nodes:
+        return
+    found = check_workflow(nodes[0], source)
+    found += check_function(nodes[0], source, function.__globals__, world.key_of)
+    found += _check_place(function, nodes[0], source)
+    errors = sorted(each for each in found if each.severity == ERROR)
+    if errors:
+        raise Refused(f"workflow `{function.__qualname__}` is refused\n\n{render_all(errors)}")
+
+
+def _check_place(function: FunctionType, node: ast.AST, source: ModuleSource) -> list[Diagnostic]:
+    if "." not in function.__qualname__:
+        return []
+    return [
+        at(
+            node,
+            source.file,
+            source.lines,
+            "L109",
+            f"`{function.__qualname__}` is not at the top level of its module",
+            "define the workflow there: other processes have to find it by name",
+        )
+    ]
+
+
+# --- the hash
+
+
+def _hash(program: Program) -> str:
+    digest = hashlib.sha256(f"{program.name} {sys.version_info[:2]}".encode())
+    for recipe in program.recipes:
+        digest.update(_text(recipe).encode(errors="surrogatepass"))
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _text(recipe: Any) -> str:
+    if isinstance(recipe, Function):
+        return f"def {recipe.module}:{recipe.qualname} {_code_text(recipe.code)} {recipe.defaults} {recipe.cells}"
+    if isinstance(recipe, Same):
+        return _value_text(recipe.value)
+    if isinstance(recipe, Items | Frozen):
+        return f"{type(recipe).__name__} {recipe.members}"
+    if isinstance(recipe, Cell):
+        return f"cell {recipe.content}"
+    return type(recipe).__name__
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return f"{getattr(value, '__module__', '')}:{value.__qualname__}"
+    if isinstance(value, (int, float, complex, str, bytes, tuple, type(None))):
+        return repr(value)
+    return f"{type(value).__module__}:{type(value).__qualname__}"
+
+
+def _code_text(code: CodeType) -> str:
+    constants = ",".join(
+        _code_text(each) if isinstance(each, CodeType) else _constant_text(each)
+        for each in code.co_consts
+    )
+    return f"{code.co_code.hex()}({constants})({code.co_names}{code.co_varnames}{code.co_flags})"
+
+
+def _constant_text(constant: Any) -> str:
+    if isinstance(constant, frozenset):
+        return "frozenset" + ",".join(sorted(map(repr, constant)))
+    return repr(constant)
+
+
+__all__ = ["Place", "Program", "canonical", "check_definition", "diagnose", "link", "name_of"]

@@ -1,0 +1,193 @@
+"""Recipes: how each thing that a program captured is built for one run. Frozen data.
+
+A run gets copies of what can change (module data, defaults, functions and their cells) and
+references to what cannot. Nothing here looks at a live module: that was done when linking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from types import CellType, CodeType, FunctionType
+from typing import Any, Protocol
+
+
+class World(Protocol):
+    """What names of the outside mean inside of a run; linking is told, it does not know."""
+
+    def is_bound(self, value: Any) -> bool:
+        """Whether a run sees something else in the place of `value`."""
+        ...
+
+    def key_of(self, value: Any) -> str | None:
+        """Give the `module:name` by which a value is bound or refused."""
+        ...
+
+    def bind(self, run: Any, value: Any) -> Any:
+        """Give what `value` is inside of `run`."""
+        ...
+
+    def builtins_of(self, run: Any) -> dict[str, Any]:
+        """Give the builtins of a run."""
+        ...
+
+
+class Builder:
+    """Builds the things of one run; each recipe once, so that identity and cycles survive."""
+
+    def __init__(self, run: Any, world: World, recipes: list[Recipe]) -> None:
+        self.run = run
+        self.world = world
+        self.recipes = recipes
+        self.built: dict[int, Any] = {}
+        self.spaces: dict[str, dict[str, Any]] = {}
+
+    def get(self, index: int) -> Any:
+        """Give the thing that a recipe makes."""
+        if index not in self.built:
+            self.recipes[index].build(self, index)
+        return self.built[index]
+
+
+class Recipe(Protocol):
+    """How one thing is built."""
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Put the thing into `builder.built[index]`, before anything that may refer back to it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """By reference: it cannot change, or belongs to all runs."""
+
+    value: Any
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Refer to it."""
+        builder.built[index] = self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the outside world is replaced by."""
+
+    value: Any
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Ask the world."""
+        builder.built[index] = builder.world.bind(builder.run, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A container: how to make an empty one, its members, and how to put them in."""
+
+    make: Callable[[], Any]
+    fill: Callable[[Any, list[Any]], object]
+    members: tuple[int, ...]
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Make it empty, then fill it: a member may refer to it."""
+        made = builder.built[index] = self.make()
+        self.fill(made, [builder.get(member) for member in self.members])
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A tuple, a frozenset, a partial: made of its members in one go."""
+
+    make: Callable[[list[Any]], Any]
+    members: tuple[int, ...]
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Build the members first."""
+        builder.built[index] = self.make([builder.get(member) for member in self.members])
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of a user's class, copied without running any of its code."""
+
+    make: Callable[[], Any]
+    state: tuple[tuple[str, int], ...]
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Make it bare, then give it its attributes."""
+        made = builder.built[index] = self.make()
+        for name, member in self.state:
+            object.__setattr__(made, name, builder.get(member))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A variable that functions share."""
+
+    content: int | None
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Make it empty, then fill it."""
+        cell = builder.built[index] = CellType()
+        if self.content is not None:
+            cell.cell_contents = builder.get(self.content)
+
+
+@dataclass(slots=True)
+class Function:
+    """A function of the user's, on the namespace of the run."""
+
+    code: CodeType
+    module: str
+    name: str
+    qualname: str
+    defaults: tuple[int, ...] | None = None
+    kwdefaults: tuple[tuple[str, int], ...] | None = None
+    cells: tuple[int, ...] = ()
+    attributes: tuple[tuple[str, int], ...] = ()
+    doc: str | None = None
+    annotations: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Make it with the code that was proved, and defaults of its own."""
+        cells = tuple(builder.get(cell) for cell in self.cells)
+        made = FunctionType(self.code, builder.spaces[self.module], self.name, None, cells)
+        builder.built[index] = made
+        made.__qualname__ = self.qualname
+        made.__doc__ = self.doc
+        made.__annotations__ = dict(self.annotations)
+        if self.defaults is not None:
+            made.__defaults__ = tuple(builder.get(each) for each in self.defaults)
+        if self.kwdefaults is not None:
+            made.__kwdefaults__ = {name: builder.get(each) for name, each in self.kwdefaults}
+        for name, member in self.attributes:
+            setattr(made, name, builder.get(member))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A user's module as a run sees it: captured where the program names it."""
+
+    module: Any
+    attributes: tuple[tuple[str, int], ...]
+
+    def build(self, builder: Builder, index: int) -> None:
+        """Make a view whose attributes are built when they are asked for."""
+        parts = {name: partial(builder.get, member) for name, member in self.attributes}
+        builder.built[index] = ModuleView(self.module, parts)
+
+
+class ModuleView:
+    """Stands for a user's module inside of a run."""
+
+    def __init__(self, module: Any, parts: dict[str, Callable[[], Any]]) -> None:
+        self.__dict__.update(_module=module, _parts=parts, __name__=module.__name__)
+
+    def __getattr__(self, name: str) -> Any:
+        parts = self.__dict__["_parts"]
+        value = parts[name]() if name in parts else getattr(self.__dict__["_module"], name)
+        self.__dict__[name] = value
+        return value
+
+    def __repr__(self) -> str:
+        return f"<module {self.__dict__['__name__']!r} as its run sees it>"

@@ -1,0 +1,174 @@
+"""The text of modules, proved to be what was imported, and its code as a run executes it.
+
+The text is compiled and its code objects compared with the live ones; it is never trusted.
+"""
+
+from __future__ import annotations
+
+import __future__ as future_features
+import ast
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from perdure.errors import SourceUnproved
+
+Key = tuple[str, int]
+"""What a function is found by in a module: its qualified name and its first line."""
+
+_FUTURE = sum(
+    getattr(future_features, name).compiler_flag for name in future_features.all_feature_names
+)
+
+
+class ModuleSource:
+    """One module: its text, its tree, and its functions as they are run inside of a run."""
+
+    def __init__(self, name: str, file: str, text: str) -> None:
+        self.name = name
+        self.file = file
+        self.text = text
+        self.lines = text.splitlines()
+        self.tree = ast.parse(text, file)
+        self._live: dict[int, dict[Key, list[CodeType]]] = {}
+        self._lowered: dict[Key, list[CodeType]] | None = None
+        self._nodes: dict[Key, list[ast.AST]] | None = None
+
+    def nodes(self, code: CodeType) -> list[ast.AST]:
+        """Give the definitions that `code` may come from: one, unless lambdas share a line."""
+        if self._nodes is None:
+            self._nodes = {}
+            for key, node in _definitions(self.tree, ""):
+                self._nodes.setdefault(key, []).append(node)
+        return self._nodes.get((code.co_qualname, code.co_firstlineno), [])
+
+    def lowered(self, code: CodeType) -> CodeType:
+        """Give the code to run for a live function, after proving that the text is its own."""
+        key = (code.co_qualname, code.co_firstlineno)
+        live = self._live_codes(code.co_flags & _FUTURE).get(key, [])
+        place = next((i for i, each in enumerate(live) if each == code), None)
+        if place is None:
+            raise SourceUnproved(
+                f"the text of {self.file} is not that of `{code.co_qualname}` as it was imported",
+                remedy=_why_unproved(self.name),
+            )
+        if self._lowered is None:
+            tree = _OwnSets().visit(ast.parse(self.text, self.file))
+            self._lowered = self._compile(ast.fix_missing_locations(tree), code.co_flags & _FUTURE, 0)
+        return self._lowered[key][place]
+
+    def _live_codes(self, flags: int) -> dict[Key, list[CodeType]]:
+        if flags not in self._live:
+            self._live[flags] = self._compile(self.text, flags, sys.flags.optimize)
+        return self._live[flags]
+
+    def _compile(self, what: Any, flags: int, optimize: int) -> dict[Key, list[CodeType]]:
+        whole = compile(
+            what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize
+        )
+        found: dict[Key, list[CodeType]] = {}
+        for code in _functions(whole):
+            found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+        return found
+
+
+def _why_unproved(module: str) -> str:
+    loader = type(getattr(sys.modules.get(module), "__loader__", None)).__module__
+    if loader.startswith("_pytest"):
+        return "pytest rewrites the asserts of test modules: define the workflow in a module of its own"
+    return "it was edited after the import, or is made by a tool: import it again"
+
+
+_HIDDEN = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _functions(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name not in _HIDDEN:
+                yield constant
+            yield from _functions(constant)
+
+
+def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[Key, ast.AST]]:
+    for child in ast.iter_child_nodes(node):
+        inner = prefix
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+            yield (prefix + child.name, first), child
+            inner = f"{prefix}{child.name}.<locals>."
+        elif isinstance(child, ast.Lambda):
+            yield (prefix + "<lambda>", child.lineno), child
+            inner = f"{prefix}<lambda>.<locals>."
+        elif isinstance(child, ast.ClassDef):
+            inner = f"{prefix}{child.name}."
+        yield from _definitions(child, inner)
+
+
+class _OwnSets(ast.NodeTransformer):
+    """Makes `{a, b}` and `{x for x in xs}` build the set of the run, which keeps its order."""
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        return _build_set(ast.Tuple(node.elts, ast.Load()), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        self.generic_visit(node)
+        return _build_set(ast.ListComp(node.elt, node.generators), node)
+
+
+def _build_set(members: ast.expr, node: ast.expr) -> ast.AST:
+    name = ast.copy_location(ast.Name(SET_NAME, ast.Load()), node)
+    return ast.copy_location(ast.Call(name, [ast.copy_location(members, node)], []), node)
+
+
+SET_NAME = ".set"
+"""Where the code of a run finds its sets; no source can spell it."""
+
+
+# --- finding the text of a module
+
+_sources: dict[str, ModuleSource] = {}
+
+
+def source_of(function: FunctionType) -> ModuleSource:
+    """Give the source of the module that a function was defined in."""
+    module = sys.modules.get(function.__module__)
+    if module is None or getattr(module, "__dict__", None) is not function.__globals__:
+        raise SourceUnproved(
+            f"`{function.__qualname__}` belongs to no imported module",
+            remedy="define it in a file that is imported",
+        )
+    return module_source(module)
+
+
+def module_source(module: ModuleType) -> ModuleSource:
+    """Give the source of a module, read again when it has changed."""
+    name = module.__name__
+    text = _text_of(module)
+    known = _sources.get(name)
+    if known is None or known.text != text:
+        file = getattr(module, "__file__", None) or f"<{name}>"
+        known = _sources[name] = ModuleSource(name, file, text)
+    return known
+
+
+def _text_of(module: ModuleType) -> str:
+    loader: Any = getattr(module, "__loader__", None)
+    get_source: Callable[[str], str | None] | None = getattr(loader, "get_source", None)
+    text: str | None = None
+    if get_source is not None:
+        try:
+            text = get_source(getattr(loader, "name", None) or module.__name__)
+        except (ImportError, OSError, SyntaxError, UnicodeDecodeError):
+            text = None
+    if text is None and getattr(module, "__file__", None):
+        text = "".join(linecache.getlines(module.__file__ or "")) or None
+    if text is None:
+        raise SourceUnproved(
+            f"module `{module.__name__}` has no readable source",
+            remedy="workflows cannot be defined in a REPL, by `exec`, or in a bare .pyc",
+        )
+    return text

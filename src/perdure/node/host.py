@@ -1,0 +1,68 @@
+"""What surrounds a fold in its process: libraries that ask asyncio for a loop find that of the run.
+
+The only place that touches asyncio's registers of the running loop and the current task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import weakref
+from asyncio import events
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from perdure.core.futures import Task
+from perdure.core.loop import Loop
+
+_Entered = tuple[Any, Any]
+
+
+class AsyncioHost:
+    """Puts the loop of a run in the place of asyncio's while the run is folded."""
+
+    def enter(self, loop: Loop) -> _Entered:
+        """Make the loop of the run the running one, and keep what was."""
+        before = events._get_running_loop()  # noqa: SLF001 — the register has no public name
+        hooks = sys.get_asyncgen_hooks()
+        _AsyncGenerators(loop).install()
+        events._set_running_loop(loop.facade)  # type: ignore[arg-type]  # noqa: SLF001
+        return before, hooks
+
+    def leave(self, loop: Loop, entered: object) -> None:
+        """Put back what was."""
+        before, hooks = entered  # type: ignore[misc]
+        events._set_running_loop(before)  # type: ignore[has-type]  # noqa: SLF001
+        sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
+
+    def enter_task(self, loop: Loop, task: Task) -> None:
+        """Make `task` the current one."""
+        asyncio.tasks._enter_task(loop.facade, task)  # type: ignore[attr-defined]  # noqa: SLF001
+
+    def leave_task(self, loop: Loop, task: Task) -> None:
+        """Make none the current one."""
+        asyncio.tasks._leave_task(loop.facade, task)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+class _AsyncGenerators:
+    """Closes asynchronous generators that were left half-way, on the loop that they ran on."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+
+    def install(self) -> None:
+        """Hear of generators that begin or are dropped during this fold."""
+        sys.set_asyncgen_hooks(firstiter=self.begins, finalizer=self.dropped)
+
+    def begins(self, agen: AsyncGenerator[Any, Any]) -> None:
+        """Remember a generator that has begun."""
+        self.loop.asyncgens[id(agen)] = weakref.ref(agen)
+
+    def dropped(self, agen: AsyncGenerator[Any, Any]) -> None:
+        """Close a generator that nobody holds any more."""
+        self.loop.asyncgens.pop(id(agen), None)
+        if not self.loop.closed:
+            self.loop.facade.call_soon(self.loop.create_task, agen.aclose())
+
+
+HOST = AsyncioHost()

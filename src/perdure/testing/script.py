@@ -1,0 +1,74 @@
+"""What the world answers in a test: values, errors, losses, each after so much virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from perdure.core.effects import Dispatch
+from perdure.core.policy import Seconds, microseconds
+from perdure.core.run import decode_arguments
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """How one attempt of a call ends."""
+
+    after_us: int
+    value: Any = None
+    error: BaseException | None = None
+    lost: bool = False
+
+
+def returns(value: Any = None, after: Seconds = 0) -> Answer:
+    """The attempt returns `value`."""
+    return Answer(microseconds(after, "after"), value=value)
+
+
+def raises(error: BaseException, after: Seconds = 0) -> Answer:
+    """The attempt raises `error`."""
+    return Answer(microseconds(after, "after"), error=error)
+
+
+def loses(after: Seconds = 0) -> Answer:
+    """The process that makes the attempt dies."""
+    return Answer(microseconds(after, "after"), lost=True)
+
+
+Scripted = Answer | Sequence[Any] | Callable[..., Any] | Any
+"""An answer; a list of them, one for each attempt, the last for all that follow; a function
+of the arguments that gives one; or a plain value, which is returned."""
+
+
+class Script:
+    """The answers of a test, by action."""
+
+    def __init__(self, given: Mapping[Any, Scripted] | None) -> None:
+        self.entries: dict[str, Scripted] = {_name(key): value for key, value in (given or {}).items()}
+        self.turns: dict[str, Iterator[Any]] = {}
+
+    def answer(self, dispatch: Dispatch) -> Answer | None:
+        """Give the answer to a dispatch; `None`: the action has to be run."""
+        entry = self.entries.get(dispatch.target, _MISSING)
+        if entry is _MISSING:
+            entry = self.entries.get(dispatch.target.rpartition(":")[2], _MISSING)
+        if entry is _MISSING:
+            return None
+        if isinstance(entry, list):
+            entry = self._turn(dispatch.target, entry)
+        if callable(entry) and not isinstance(entry, Answer):
+            args, kwargs = decode_arguments(dispatch.args)
+            entry = entry(*args, **kwargs)
+        return entry if isinstance(entry, Answer) else returns(entry)
+
+    def _turn(self, name: str, entries: list[Any]) -> Any:
+        turns = self.turns.setdefault(name, iter(entries))
+        return next(turns, entries[-1])
+
+
+_MISSING = object()
+
+
+def _name(key: Any) -> str:
+    return key if isinstance(key, str) else str(key.name)

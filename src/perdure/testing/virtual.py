@@ -1,0 +1,82 @@
+"""An event loop of asyncio whose time is virtual: a sleep of thirty days takes no time.
+
+When nothing is ready, time jumps to the next timer; timers that are due together come one
+at a time, oldest first, and all that follows from one happens before the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from perdure.errors import Deadlocked
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """asyncio's own loop, with a clock that jumps."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        super().__init__()
+        self._now = start
+        self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._order = itertools.count()
+        self.jumped: Callable[[float], object] | None = None
+
+    def time(self) -> float:
+        """Give the virtual time."""
+        return self._now
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call back at a virtual time."""
+        when = round(when, 6)  # whole microseconds, so that equal times are equal
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._due, (when, next(self._order), handle))
+        return handle
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call back after a virtual delay."""
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Nothing: a cancelled handle is skipped when its time comes."""
+
+    def _run_once(self) -> None:
+        if not self._ready:  # type: ignore[attr-defined]
+            self._jump()
+        super()._run_once()  # type: ignore[misc]
+
+    def _jump(self) -> None:
+        while self._due:
+            when, _, handle = heapq.heappop(self._due)
+            if not handle.cancelled():
+                self._now = max(self._now, when)
+                self._ready.append(handle)  # type: ignore[attr-defined]
+                if self.jumped is not None:
+                    self.jumped(self._now)
+                return
+        if not self._waits_for_the_world():
+            raise Deadlocked(
+                "nothing is left that could happen",
+                remedy="something is awaited that nobody will ever send: a signal, an event",
+            )
+
+    def _waits_for_the_world(self) -> bool:
+        """Whether there is a file or a thread that may still wake the loop."""
+        registered = len(self._selector.get_map())  # type: ignore[attr-defined]
+        return registered > 1 or getattr(self, "_default_executor", None) is not None

@@ -1,0 +1,85 @@
+"""`@workflow`: an `async def` whose runs are durable. Outside of an engine it is plain asyncio."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from types import FunctionType
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from perdure.core import bindings
+from perdure.core.ambient import CURRENT
+from perdure.core.calls import Target
+from perdure.core.policy import DEFAULT_POLICY, Policy
+from perdure.core.run import perform
+from perdure.core.sites import site
+from perdure.errors import NotAWorkflow
+from perdure.lang import link as linking
+from perdure.lang.binder import binder
+from perdure.lang.diagnostics import Diagnostic
+from perdure.lang.link import Program, name_of
+from perdure.registry import register
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Workflow(Generic[P, R]):
+    """A workflow. Awaited in another workflow, it is a child run; anywhere else, it just runs."""
+
+    __perdure__ = "workflow"
+
+    def __init__(self, function: Callable[P, Coroutine[Any, Any, R]], name: str | None = None) -> None:
+        functools.update_wrapper(cast("Callable[..., Any]", self), function)
+        self.function = function
+        self.name = name or name_of(function)
+        self.policy: Policy = DEFAULT_POLICY
+        self.target = Target("workflow", self.name)
+        self.accepts = binder(function)
+        linking.check_definition(cast("FunctionType", function), bindings)
+        register("workflow", self.name, self)
+
+    def __repr__(self) -> str:
+        return f"<workflow {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        run = CURRENT.get()
+        if run is None or run.outside:
+            return self.function(*args, **kwargs)
+        self.accepts(*args, **kwargs)
+        return perform(run, self.target, args, kwargs, site(), self.policy)
+
+    def program(self) -> Program:
+        """Link the workflow, or raise `Refused` with everything that is wrong with it."""
+        return linking.link(cast("FunctionType", self.function), bindings)
+
+    def diagnose(self) -> list[Diagnostic]:
+        """Give everything that is wrong with the workflow, errors and warnings."""
+        return linking.diagnose(cast("FunctionType", self.function), bindings)
+
+
+@overload
+def workflow(function: Callable[P, Coroutine[Any, Any, R]], /) -> Workflow[P, R]: ...
+@overload
+def workflow(
+    *, name: str | None = None
+) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Workflow[P, R]]: ...
+def workflow(function: Any = None, /, *, name: str | None = None) -> Any:
+    """Make a workflow of an `async def` at the top level of a module."""
+    if function is None:
+        return functools.partial(_make, name=name)
+    return _make(function, name=name)
+
+
+def _make(function: Any, *, name: str | None) -> Any:
+    if not isinstance(function, FunctionType):
+        raise NotAWorkflow(
+            f"{function!r} cannot be a workflow", remedy="decorate an `async def` of a module"
+        )
+    made: Workflow[Any, Any] = Workflow(function, name)
+    if not inspect.iscoroutinefunction(function):
+        raise NotAWorkflow(
+            f"`{function.__qualname__}` is not an `async def`", remedy="write `async def`"
+        )
+    return made
