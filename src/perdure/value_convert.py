@@ -19,8 +19,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from .errors import WrongType
-from .ordered import OrderedFrozenSet, OrderedSet
+from perdure.errors import WrongType
+from perdure.ordered import OrderedFrozenSet, OrderedSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

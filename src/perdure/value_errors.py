@@ -16,7 +16,7 @@ from abc import ABCMeta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .value_types import Refusal, find, named, shape_of, wrong_kind
+from perdure.value_types import Refusal, find, named, shape_of, wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

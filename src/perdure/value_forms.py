@@ -26,11 +26,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from . import value_errors
-from .errors import NotDecodable
-from .limits import LIMITS
-from .ordered import OrderedFrozenSet, OrderedSet
-from .value_types import (
+from perdure import value_errors
+from perdure.errors import NotDecodable
+from perdure.limits import LIMITS
+from perdure.ordered import OrderedFrozenSet, OrderedSet
+from perdure.value_types import (
     RECORDS,
     Refusal,
     class_of,

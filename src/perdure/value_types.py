@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .errors import NotDecodable
-from .ordered import OrderedSet
+from perdure.errors import NotDecodable
+from perdure.ordered import OrderedSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

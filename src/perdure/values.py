@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import msgspec
 
-from . import value_errors
-from .errors import NotDecodable, NotEncodable, ValueTooLarge
-from .limits import LIMITS
-from .value_convert import converted
-from .value_errors import remote_traceback
-from .value_forms import INT_MAX, INT_MIN, TAG, Pen, read
-from .value_types import Refusal
+from perdure import value_errors
+from perdure.errors import NotDecodable, NotEncodable, ValueTooLarge
+from perdure.limits import LIMITS
+from perdure.value_convert import converted
+from perdure.value_errors import remote_traceback
+from perdure.value_forms import INT_MAX, INT_MIN, TAG, Pen, read
+from perdure.value_types import Refusal
 
 __all__ = ["convert", "decode", "decode_error", "encode", "encode_error", "remote_traceback"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib.abc
 import importlib.util
+import inspect
 import itertools
 import sys
 import traceback
@@ -179,19 +180,17 @@ def perdure(source: Source, name: str, schedule: Schedule = Schedule()) -> tuple
     if memory.status == "completed":
         outcome.result = describe(main.value)
     else:
-        error = memory.run.last_words or main.error or _raised(memory)
-        _failed(outcome, error, source)
+        assert memory.run.error is not None
+        _failed(outcome, memory.run.error, source)
     outcome.printed = memory.printed
-    outcome.calls = [f"{call}{describe(args)}" for call, args, _ in memory.calls]
+    outcome.calls = [f"{call}{describe(_bound(call, args, kwargs))}" for call, args, kwargs in memory.calls]
     return outcome, memory
 
 
-def _raised(memory: MemoryRun) -> BaseException:
-    try:
-        memory.result()
-    except BaseException as error:  # noqa: BLE001 — it is what we are after
-        return error
-    raise AssertionError("a run that failed gives a result")
+def _bound(call: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    bound = inspect.signature(getattr(kit, call).function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return list(bound.arguments.values())
 
 
 def script(schedule: Schedule) -> dict[Any, Any]:

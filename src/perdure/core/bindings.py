@@ -16,7 +16,7 @@ from perdure.core import clock, console
 from perdure.core.clock import Refusal
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.run import Run
-from perdure.lang.outside import OUTSIDE, remedy_for
+from perdure.lang.outside import ONLY_BARE, OUTSIDE, remedy_for
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 
 Binder = Callable[[Run], Any]
@@ -27,6 +27,8 @@ def _same(value: Any) -> Binder:
 
 
 _ASYNCIO: dict[str, Any] = {
+    "Future": tasks.FutureClass,
+    "Task": tasks.TaskClass,
     "gather": tasks.gather,
     "create_task": tasks.create_task,
     "ensure_future": tasks.ensure_future,
@@ -118,7 +120,8 @@ def bind(run: Run, value: Any) -> Any:
         return value if logger is None else console.RunLogger(run, logger)
     if key in BOUND:
         return BOUND[key](run)
-    return Refusal(run, key.replace(":", "."), remedy_for(key), value)
+    name = key.replace(":", ".").removeprefix("builtins.")
+    return Refusal(run, name, remedy_for(key), value, only_bare=key in ONLY_BARE)
 
 
 def key_of(value: Any) -> str | None:

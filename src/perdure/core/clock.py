@@ -137,14 +137,17 @@ def random_class(run: Run) -> Callable[..., random.Random]:
 class Refusal:
     """Stands where something from outside would stand, and says what to do instead."""
 
-    def __init__(self, run: Run, name: str, remedy: str, real: Any) -> None:
+    def __init__(
+        self, run: Run, name: str, remedy: str, real: Any, *, only_bare: bool = False
+    ) -> None:
         self.run = run
         self.name = name
         self.remedy = remedy
         self.real = real
+        self.only_bare = only_bare
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.run.outside:
+        if self.run.outside or (self.only_bare and args):
             return self.real(*args, **kwargs)
         raise NotHere(f"`{self.name}` was called in a workflow", remedy=self.remedy)
 

@@ -12,7 +12,13 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from perdure.core.gates import Gate, Ready, Waiter, arrive
-from perdure.core.vocabulary import LATE_UNCANCEL, CancelledError, InvalidStateError
+from perdure.core.vocabulary import (
+    LATE_UNCANCEL,
+    SINCE_3_12,
+    SINCE_3_13,
+    CancelledError,
+    InvalidStateError,
+)
 from perdure.errors import ForeignAwaitable
 
 PENDING, CANCELLED, FINISHED = 0, 1, 2
@@ -187,9 +193,10 @@ class Future(Gate):
             raise InvalidStateError("invalid state")
         error = exception() if isinstance(exception, type) else exception
         if isinstance(error, StopIteration):
-            stopped = RuntimeError(
-                "StopIteration interacts badly with generators and cannot be raised into a Future"
-            )
+            text = "StopIteration interacts badly with generators and cannot be raised into a Future"
+            if not SINCE_3_13:
+                raise TypeError(text)
+            stopped = RuntimeError(text)
             stopped.__cause__ = stopped.__context__ = error
             error = stopped
         self._failed(error)
@@ -453,6 +460,10 @@ class Task(Future):
 
     def _refuse(self, error: BaseException) -> None:
         self.loop.ready.append((self.fail, error))
+
+
+if not SINCE_3_12:
+    del Task.get_context
 
 
 def _other_run(awaited: Future) -> ForeignAwaitable:

@@ -83,6 +83,7 @@ class Run(Loop):
         self.main: Task | None = None
         self.status = ""
         self.outcome: Finished | None = None
+        self.error: BaseException | None = None
         self.recorded: list[Raw] = []
         self.replayed: list[Raw] | None = None
         self.outside = False
@@ -166,9 +167,9 @@ class Run(Loop):
         """Say the result: everything that belonged to the run is over."""
         main = self.main
         assert main is not None
-        error = self.last_words or (main.failure() if main.error or main.state == CANCELLED else None)
+        self.error = self.last_words or main.failure()
         super().close()
-        self.outcome = self._finished(main, error)
+        self.outcome = self._finished(main, self.error)
         self.status = self.outcome.status
         self.effects.append(self.outcome)
 

@@ -11,6 +11,8 @@ from asyncio import BrokenBarrierError, CancelledError, InvalidStateError, Queue
 
 __all__ = [
     "EAGER_GATHER",
+    "SINCE_3_12",
+    "SINCE_3_13",
     "LATE_UNCANCEL",
     "LAZY_AS_COMPLETED",
     "TASK_WAIT_FOR",
@@ -28,6 +30,10 @@ class _QueueShutDown(Exception):
 
 
 QueueShutDown: type[Exception] = getattr(asyncio, "QueueShutDown", _QueueShutDown)
+
+SINCE_3_12 = sys.version_info >= (3, 12)
+SINCE_3_13 = sys.version_info >= (3, 13)
+"""A run has what asyncio has in the Python that it runs on, and no more."""
 
 EAGER_GATHER = sys.version_info >= (3, 12)
 """Since 3.12, `gather` counts children that are done already at once, not one turn later."""

@@ -1,7 +1,7 @@
 """Say what a workflow graph is and when it is sound. Knows no source code and no run.
 
-A graph is for reading. Nothing executes it: the run follows CPython, and the graph is drawn from the
-same tree beside it. Two kinds of edges connect the nodes.
+A graph is for reading. Nothing executes it: the run follows CPython, and the graph is drawn beside
+it from the same tree. Two kinds of edges connect the nodes.
 
 * A **flow** edge says who can run after whom. It may carry a guard, exception types, a back mark (a
   loop's next round, which never counts toward readiness) or a join mark (the target awaits what the
@@ -48,8 +48,8 @@ Kind: TypeAlias = Literal[
     "output",
 ]
 
-# How many flow edges may arrive (back and join edges aside): none at all, exactly one, any number of
-# alternatives of which one happens, or as many as the gate asks for.
+# How many flow edges may arrive, back and join edges aside: none at all, exactly one, any number
+# of alternatives of which one happens, or as many as the gate asks for.
 ARRIVALS: Final[dict[Kind, Literal["none", "one", "any", "gate"]]] = {
     "input": "none",
     "inline": "one",

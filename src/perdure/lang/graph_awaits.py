@@ -10,9 +10,9 @@ The value of an await that no statement names gets a key, which whatever uses it
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -22,6 +22,7 @@ from perdure.lang.graph_flow import (
     Comprehension,
     Effect,
     Reader,
+    parameters,
     parts,
     reading,
     writing,
@@ -121,9 +122,17 @@ class Awaits:
         return self.busy_memo[key]
 
     def starts(self, node: ast.AST | None) -> bool:
-        """Tell whether code is a call that starts a task."""
+        """Tell whether code is a call that starts tasks."""
         meaning = self.call_meaning(node)
-        return meaning is not None and meaning.kind == "task"
+        return meaning is not None and (meaning.kind == "task" or self.completes(node))
+
+    def completes(self, node: ast.AST | None) -> bool:
+        """Tell whether code is `as_completed(…)` over what we know."""
+        meaning = self.call_meaning(node)
+        if meaning is None or not isinstance(node, ast.Call) or meaning.kind not in FANS:
+            return False
+        named = meaning.name.rpartition(".")[2] == "as_completed"
+        return named and len(node.args) > 0 and self.awaitable(node.args[0])
 
     def starts_each(self, node: ast.AST | None) -> bool:
         """Tell whether code is a comprehension that does nothing but start tasks."""
@@ -132,7 +141,11 @@ class Awaits:
         made = element(node)
         around = [*parts(node.generators[0]), *(part for part in parts(made))]
         key = node.key if isinstance(node, ast.DictComp) else None
-        return self.starts(made) and not any(self.busy(part) for part in (*around, key) if part)
+        return (
+            self.starts(made)
+            and not self.completes(made)
+            and not any(self.busy(part) for part in (*around, key) if part)
+        )
 
     def _opens(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.withitem):
@@ -156,7 +169,8 @@ class Awaits:
                 stores[node.id] = stores.get(node.id, 0) + 1
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 found[node.targets[0].id] = node.value
-        once = {name: value for name, value in found.items() if stores[name] == 1}
+        bound = parameters(self.tree.args)
+        once = {n: value for n, value in found.items() if stores[n] == 1 and n not in bound}
         return {name: value for name, value in once.items() if self.awaitable(value)}
 
     def awaitable(self, node: ast.expr) -> bool:
@@ -188,7 +202,7 @@ class Awaits:
         return self.sketch.add("branch", label, at, effect=effect, source=text_of(header(at)))
 
     @contextmanager
-    def arm(self, node: int, guard: str, *more: Exit) -> Iterator[None]:
+    def arm(self, node: int, guard: str, *more: Exit) -> Generator[None, None, None]:
         """Stand in one arm of a decision."""
         with self.sketch.region(node, guard):
             self.sketch.cursor = (Exit(node, guard), *more)
@@ -277,9 +291,9 @@ class Awaits:
         if self.starts_each(node):
             return (self.start_each(node),)
         made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        return self._rounds(node, node.generators, made)
+        return self._generators(node, node.generators, made)
 
-    def _rounds(
+    def _generators(
         self, at: ast.expr, generators: Sequence[ast.comprehension], made: Sequence[ast.expr]
     ) -> Keys:
         """Draw a comprehension as a loop around what it awaits."""
@@ -297,7 +311,7 @@ class Awaits:
         with self.arm(loop, ""):
             self.sketch.cursor = (Exit(loop, text),)
             skipped = [self._filter(test) for test in first.ifs]
-            keys = self._rounds(at, rest, made)
+            keys = self._generators(at, rest, made)
             ends = self.sketch.take()
         self.scopes.pop()
         self.sketch.link((*ends, *skipped), loop, back=True)
@@ -478,7 +492,7 @@ class Awaits:
             with self._spread(node, call, policy):
                 return self.perform(node.elt, Sink())
         act = self.meaning(node.args[0]) if is_map(node) else None
-        if not isinstance(node, ast.Call) or act is None:
+        if not is_map(node) or act is None:
             return self._value(node, Sink(), "each of")
         effect = self.effect(*node.args[1:], keys=keys)
         spread = self.sketch.add("spread", short(text_of(node)), call, effect=effect, policy=policy)
@@ -491,7 +505,9 @@ class Awaits:
         return key
 
     @contextmanager
-    def _spread(self, node: Comprehension, at: ast.AST, policy: str = "") -> Iterator[int]:
+    def _spread(
+        self, node: Comprehension, at: ast.AST, policy: str = ""
+    ) -> Generator[int, None, None]:
         """Stand inside a comprehension whose items all begin at once."""
         ranges = [f"for {text_of(g.target)} in {text_of(g.iter)}" for g in node.generators]
         tests = [f"if {text_of(test)}" for g in node.generators for test in g.ifs]
@@ -509,20 +525,39 @@ class Awaits:
 
     def start(self, call: ast.Call, target: str = "") -> str:
         """Draw `task = create_task(act(x))`: a node that hangs off the flow, which goes on."""
-        made = call.args[0] if call.args else None
-        if made is not None:
+        if self.completes(call):
+            return self._start_all(call)
+        made = call.args[0] if call.args else call
+        if made is not call:
             self.prepare(made)
-        anchor = self.sketch.anchor(call, short(f"start {text_of(made or call)}"))
+        sink = Sink(f"{target} = " if target else "")
+        with self._hanging(call, made, target):
+            if made is not call:
+                return self.perform(made, sink)
+            return self._single(call, Meaning("unknown", text_of(call.func)), sink, None)
+
+    def _start_all(self, call: ast.Call) -> str:
+        """Draw `as_completed([act(1), act(2)])`: whatever it is given begins, nothing waits yet."""
+        self.prepare(call)
+        meaning, held = self.call_meaning(call), self.key("begun")
+        for entry in self.entries(call, meaning) if meaning else ():
+            if self.awaitable(entry.node):
+                with self._hanging(call, entry.node, held):
+                    self._each(entry.node, call, None) if entry.each else self.perform(
+                        entry.node, Sink()
+                    )
+        return held
+
+    @contextmanager
+    def _hanging(self, call: ast.Call, made: ast.expr, target: str) -> Generator[None, None, None]:
+        """Draw beside the flow; afterwards the flow goes on from where it was."""
+        anchor = self.sketch.anchor(call, short(f"start {text_of(made)}"))
         plain = self.sketch.drafts[anchor].kind in ("parallel", "spread")
         self.sketch.cursor = (Exit(anchor, "" if plain else "start"),)
         first = len(self.sketch.drafts)
-        if made is not None:
-            key = self.perform(made, Sink(f"{target} = " if target else ""))
-        else:
-            key = self._single(call, Meaning("unknown", text_of(call.func)), Sink(), None)
-        self.sketch.started(first, anchor, self._owner(call), (key, target))
+        yield
+        self.sketch.started(first, anchor, self._owner(call), target)
         self.sketch.cursor = (Exit(anchor),)
-        return key
 
     def _owner(self, call: ast.Call) -> str:
         """Give the group that a task belongs to: tg for `tg.create_task(…)`."""
@@ -538,8 +573,7 @@ class Awaits:
             key = self.start(made)
             self.sketch.cursor = ()
         if target:
-            late = self.sketch.drafts[spread].late
-            late[target] = late[key]
+            self.sketch.drafts[spread].late[target] = self.sketch.drafts[spread].late[key]
         self.sketch.cursor = (Exit(spread),)
         return key
 
@@ -574,7 +608,7 @@ def element(node: Comprehension) -> ast.expr:
     return node.value if isinstance(node, ast.DictComp) else node.elt
 
 
-def is_map(node: ast.expr) -> bool:
+def is_map(node: ast.expr) -> TypeGuard[ast.Call]:
     """Tell whether code is `map(act, items)`."""
     return isinstance(node, ast.Call) and last_name(node.func) == "map" and len(node.args) > 1
 

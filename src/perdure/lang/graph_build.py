@@ -1,14 +1,15 @@
 """Draw the graph of an `async def`, statement by statement. Runs nothing, reads no files.
 
-* **Plain code merges.** A statement without an await, without a started task, and without a jump out
-  of itself is plain, however many lines it has. Neighbours become one inline node.
-* **Every statement type is in `STATEMENTS`**, and expressions follow the order of evaluation written in
-  `graph_flow.EVALUATED`, so nothing is dropped in silence. Bodies of nested functions, lambdas and
-  classes are not entered; `yield` is plain; a generator expression is drawn where it is written.
-* **Exceptions leave a `try` as a whole**: one edge from the try node to each handler, not one from each
-  node inside. What a `raise` names is compared with the handlers as far as builtin classes tell.
-* **A `finally` is drawn once.** The ways through it part again behind it, guarded by what they were:
-  "return from line 12". So do the ways through the exit of a task group.
+* **Plain code merges.** A statement without an await, without a started task, and without a jump
+  out of itself is plain, however many lines it has. Neighbours become one inline node.
+* **Every statement type is in `STATEMENTS`**, and expressions follow the order of evaluation that
+  `graph_flow.EVALUATED` writes down, so nothing is dropped in silence. Bodies of nested functions,
+  lambdas and classes are not entered; `yield` is plain; a generator expression is drawn where it
+  is written.
+* **Exceptions leave a `try` as a whole**: one edge from the try node to each handler, not one from
+  each node inside. A `raise` is compared with the handlers as far as builtin classes tell.
+* **A `finally` is drawn once.** The ways through it part again behind it, guarded by what they
+  were: "return from line 12". So do the ways through the exit of a task group.
 """
 
 from __future__ import annotations
@@ -323,7 +324,7 @@ class Builder(Awaits):
         goes_on = any(here or sketch.alive(way) for way in ends)
         if not any(here or sketch.alive(way) for way in sketch.cursor):
             return
-        if jumps and (len(sketch.cursor) > 1 or sketch.cursor[0].guard):
+        if jumps and any(way.guard or len(sketch.cursor) > 1 for way in sketch.cursor):
             sketch.add("join", "join", stmt.finalbody[-1] if isinstance(stmt, ast.Try) else stmt)
         done = sketch.cursor
         for jump in jumps:

@@ -1,8 +1,8 @@
 """Find what code reads and writes. Knows `ast` only: no meaning, no nodes, no order of a run.
 
 `Reader` turns code into an `Effect`, by a small algebra: `then` for sequence, `either` for
-alternatives, `maybe` for code that need not run. What is not certain counts as read and as written,
-never as overwritten, so the data flow built on it names every definition that may reach, never fewer.
+alternatives, `maybe` for code that need not run. What is not certain counts as read and as
+written, never as overwritten: the data flow built on it names every definition that may reach.
 
 A variable is a name; for an unnamed value it is a key: a number, a space, and what people see.
 """
@@ -19,12 +19,29 @@ NO_NAMES: Final[frozenset[str]] = frozenset()
 
 # Methods that change the object they are called on: `results.append(x)` counts as a write.
 MUTATORS: Final = frozenset(
-    "add append appendleft clear difference_update discard extend extendleft insert "
-    "intersection_update pop popitem popleft remove reverse setdefault sort "
-    "symmetric_difference_update update".split()
+    {
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "difference_update",
+        "discard",
+        "extend",
+        "extendleft",
+        "insert",
+        "intersection_update",
+        "pop",
+        "popitem",
+        "popleft",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "symmetric_difference_update",
+        "update",
+    }
 )
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 

@@ -1,16 +1,16 @@
 """Draw a graph node by node. Knows effects and edges; knows no statement and no meaning.
 
-A `Sketch` is a graph being drawn, and its cursor is the set of ways that lead to the next node. It
+A `Sketch` is a graph being drawn; its cursor is the set of ways that lead to the next node. It
 keeps the graph sound while it grows: alternatives meet in a join, dead code never leads to living
-code, neighbouring plain statements become one inline node. `reaching` then solves the data flow, and
-`finish` numbers the nodes in source order.
+code, neighbouring plain statements become one inline node. `reaching` then solves the data flow,
+and `finish` numbers the nodes in source order.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
@@ -198,7 +198,7 @@ class Sketch:
         self.add("inline", _summary(pieces), span, effect=effect, source=pieces[0].text)
 
     @contextmanager
-    def region(self, node: int, arm: str = "") -> Iterator[None]:
+    def region(self, node: int, arm: str = "") -> Generator[None, None, None]:
         """Stand inside a construct while the body is drawn."""
         self.flush()
         self.regions.append((node, arm))
@@ -207,7 +207,7 @@ class Sketch:
         self.regions.pop()
 
     @contextmanager
-    def inside(self, frame: Frame) -> Iterator[Frame]:
+    def inside(self, frame: Frame) -> Generator[Frame, None, None]:
         """Let a frame catch the jumps of the body."""
         self.frames.append(frame)
         yield frame
@@ -227,12 +227,13 @@ class Sketch:
             return ways[0].node
         return self.add("inline", label, at)
 
-    def started(self, first: int, anchor: int, owner: str, names: Iterable[str]) -> None:
+    def started(self, first: int, anchor: int, owner: str, target: str) -> None:
         """Mark the nodes from first on as started; their value is written where they hang."""
         for draft in self.drafts[first:]:
             draft.mode = "started"
         last = len(self.drafts) - 1
-        self.drafts[anchor].late.update({name: last for name in names if name})
+        keys = {name for name in self.drafts[last].effect.writes if " " in name}
+        self.drafts[anchor].late.update({name: last for name in (*keys, target) if name})
         for frame in reversed(self.frames):
             if frame.kind == "group" and frame.name == owner:
                 frame.started += self.take()
@@ -277,7 +278,7 @@ def reaching(sketch: Sketch) -> list[frozenset[Definition]]:
 
 
 def _carry(sketch: Sketch, arrow: Arrow) -> str:
-    """Choose what an edge carries: a finished for loop writes no more, a started task only tells."""
+    """Say what an edge carries: an ended for writes no more, a task tells its own value only."""
     source, target = sketch.drafts[arrow.source], sketch.drafts[arrow.target]
     if source.kind == "loop" and arrow.guard == "else":
         return "before"
@@ -316,7 +317,7 @@ def finish(sketch: Sketch, name: str, file: str) -> Graph:
             frontier=d.frontier,
             mode=d.mode,
             dead=d.dead,
-        )  # fmt: skip
+        )
         for i, d in enumerate(drafts)
     )
     flow = [
@@ -332,11 +333,12 @@ def finish(sketch: Sketch, name: str, file: str) -> Graph:
         if variable in draft.effect.reads and draft.dead == drafts[origin].dead
     )
     used = list(dict.fromkeys(used))
-    order = _order(sketch)
-    joins = [
-        Edge(source=ids[s], target=ids[t], join=True, variable=v, back=order[t] <= order[s])
-        for s, t, v in _joins(drafts, used)
-    ]
+    forward = [(arrow.source, arrow.target) for arrow in sketch.arrows if not arrow.back]
+    joins: list[Edge] = []
+    for s, t, v in _joins(drafts, used):
+        back = _leads(forward, t, s)  # awaited in the next round of a loop
+        forward += [] if back else [(s, t)]
+        joins.append(Edge(source=ids[s], target=ids[t], join=True, variable=v, back=back))
     data = [Edge(source=ids[s], target=ids[t], kind="data", variable=v) for s, t, v in used]
     return Graph(name=name, file=file, nodes=nodes, edges=(*flow, *joins, *data))
 
@@ -348,7 +350,7 @@ def _joins(
     started = {index for index, draft in enumerate(drafts) if draft.mode == "started"}
     holding: dict[int, set[int]] = {index: {index} for index in started}
     for source, target, _ in used:
-        if source in started and drafts[target].kind == "inline":
+        if source in started and drafts[target].kind in ("inline", "loop"):
             holding.setdefault(target, set()).add(source)
     found = [
         (source, target, variable)
@@ -370,21 +372,14 @@ def _numbered(drafts: Sequence[Draft]) -> list[str]:
     return ids
 
 
-def _order(sketch: Sketch) -> list[int]:
-    """Rank the nodes so that every edge that is not a back edge leads upward."""
-    waiting = [0] * len(sketch.drafts)
-    leaving: list[list[int]] = [[] for _ in sketch.drafts]
-    for arrow in sketch.arrows:
-        if not arrow.back:
-            waiting[arrow.target] += 1
-            leaving[arrow.source].append(arrow.target)
-    queue = deque(index for index, count in enumerate(waiting) if not count)
-    rank = [0] * len(waiting)
-    for place in range(len(rank)):
-        source = queue.popleft()
-        rank[source] = place
-        for target in leaving[source]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                queue.append(target)
-    return rank
+def _leads(edges: Iterable[tuple[int, int]], source: int, target: int) -> bool:
+    """Tell whether a way along the edges leads from one node to the other."""
+    leaving: dict[int, list[int]] = {}
+    for start, end in edges:
+        leaving.setdefault(start, []).append(end)
+    seen, queue = {source}, deque([source])
+    while queue:
+        ends = set(leaving.get(queue.popleft(), ())) - seen
+        seen |= ends
+        queue += ends
+    return target in seen

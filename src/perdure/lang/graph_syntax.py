@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from perdure.lang.graph import Span
 
 LABEL_CHARS_MAX: Final = 64
+NO_EXCEPTIONS: Final = ("CancelledError",)  # what `except Exception` does not catch, builtins aside
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -149,8 +150,11 @@ def catchers(name: str, handlers: tuple[tuple[str, ...], ...]) -> Catchers:
 
 
 def _catches(name: str, type_: str) -> str:
-    if type_ == name or type_ == "BaseException":
+    type_ = type_.rpartition(".")[2]
+    if type_ in {name, "BaseException"}:
         return "yes"
+    if name in NO_EXCEPTIONS and type_ == "Exception":
+        return "no"
     raised, caught = getattr(builtins, name, None), getattr(builtins, type_, None)
     if isinstance(raised, type) and isinstance(caught, type):
         return "yes" if issubclass(raised, caught) else "no"

@@ -1,11 +1,12 @@
 """Render a graph for people: an outline for the terminal, Mermaid for a page. Only reads the graph.
 
-The outline is the control structure: one line for each node, with its line in the source, a glyph,
-its kind and its label; what stands inside a region is indented behind a guide, and an arm of a branch
-has a heading. Plain joins are left out, since the indentation shows them. Data edges stand beneath.
+The outline is the control structure: one line for each node, with its line in the source, a
+glyph, its kind and its label. What stands inside a region is indented behind a guide, an arm of a
+branch has a heading, and plain joins are left out, since the indentation shows them. Data edges
+stand beneath.
 
-In Mermaid every label is quoted, and every character that Mermaid could read as its own is written as
-an entity, so no source text can break the diagram.
+In Mermaid every label is quoted, and every character that Mermaid could read as its own is
+written as an entity, so no source text can break the diagram.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from perdure.lang.graph import Edge, Graph, Kind, Node
-
-RULE_CHARS: Final = 72
+from perdure.lang.graph_syntax import short
 
 
 class Look(NamedTuple):
@@ -93,8 +93,6 @@ def _outline(graph: Graph) -> list[str]:
 
 
 def _arm_heading(region: Node, arm: str) -> str:
-    if not arm:
-        return "again"  # only a loop's head that awaits comes back to itself
     if arm.startswith("case ") or arm == "else":
         return arm
     return "then" if region.label == arm else f"when {arm}"
@@ -193,7 +191,7 @@ def _mermaid_edge(edge: Edge) -> str:
     elif edge.raises is not None:
         arrow, text = "-->", f"on {', '.join(edge.raises) or 'any exception'}"
     else:
-        arrow, text = "-->", edge.guard
+        arrow, text = "-->", short(edge.guard)
     text = f"↺ {text}".strip() if edge.back else text
     label = f'|"{_quoted(text)}"|' if text else ""
     return f"{edge.source} {arrow}{label} {edge.target}"

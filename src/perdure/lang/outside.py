@@ -89,6 +89,10 @@ OUTSIDE: dict[str, str] = {
 """`module:name` of what is refused, to what to write instead."""
 
 
+ONLY_BARE = frozenset({"builtins:vars", "builtins:dir"})
+"""Refused without an argument only: with one they say what an object holds."""
+
+
 def remedy_for(key: str) -> str:
     """Say what to write instead of `module:name`."""
     return OUTSIDE[key]

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.lang.diagnostics import Diagnostic, at
-from perdure.lang.outside import OUTSIDE
+from perdure.lang.outside import ONLY_BARE, OUTSIDE
 from perdure.lang.source import ModuleSource
 
 MISSING = object()
@@ -81,8 +81,12 @@ class Checker:
 
 
 def _below(checker: Checker, node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Call) and _is(checker.scope.resolve(node.func), "record"):
-        return iter([node.func])  # what `record` is given may reach outside: that is what it is for
+    if isinstance(node, ast.Call):
+        called = checker.scope.resolve(node.func)
+        if _is(called, "record"):
+            return iter([node.func])  # what it is given may reach outside: that is what it is for
+        if node.args and called is not MISSING and checker.scope.key_of(called) in ONLY_BARE:
+            return iter(node.args)
     if isinstance(node, (ast.AnnAssign, ast.arg)):
         return (each for each in ast.iter_child_nodes(node) if each is not node.annotation)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

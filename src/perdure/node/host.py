@@ -6,16 +6,49 @@ The only place that touches asyncio's registers of the running loop and the curr
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
 import weakref
 from asyncio import events
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from perdure.core.ambient import CURRENT
+from perdure.core.effects import Say
 from perdure.core.futures import Task
 from perdure.core.loop import Loop
 
-_Entered = tuple[Any, Any]
+_Entered = tuple[Any, Any, Any]
+
+
+class RunOutput(io.TextIOBase):
+    """Standard output while a run is folded: what the run prints is shown once it is durable.
+
+    Captured code has its own `print`; this is for methods of classes, and for libraries.
+    """
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+        self.partial = ""
+
+    def write(self, text: str) -> int:
+        """Keep what a run writes, line by line; let other threads write."""
+        run = CURRENT.get()
+        if run is None:
+            return int(self.real.write(text))
+        *lines, self.partial = (self.partial + text).split("\n")
+        for line in lines:
+            run.say(line)
+        return len(text)
+
+    def writable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def finish(self, loop: Loop) -> None:
+        """Show what was written without an end of line."""
+        if self.partial:
+            loop.effects.append(Say(self.partial))
 
 
 class AsyncioHost:
@@ -27,11 +60,16 @@ class AsyncioHost:
         hooks = sys.get_asyncgen_hooks()
         _AsyncGenerators(loop).install()
         events._set_running_loop(loop.facade)  # type: ignore[arg-type]  # noqa: SLF001
-        return before, hooks
+        output = sys.stdout
+        sys.stdout = RunOutput(output)
+        return before, hooks, output
 
     def leave(self, loop: Loop, entered: object) -> None:
         """Put back what was."""
-        before, hooks = entered  # type: ignore[misc]
+        before, hooks, output = entered  # type: ignore[misc]
+        if isinstance(sys.stdout, RunOutput):
+            sys.stdout.finish(loop)
+        sys.stdout = output  # type: ignore[has-type]
         events._set_running_loop(before)  # type: ignore[has-type]  # noqa: SLF001
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
 

@@ -9,7 +9,7 @@ from typing import Any
 from perdure.core.ambient import here
 from perdure.core.futures import Future
 from perdure.core.prelude.locks import Event
-from perdure.core.vocabulary import QueueEmpty, QueueFull, QueueShutDown
+from perdure.core.vocabulary import SINCE_3_13, QueueEmpty, QueueFull, QueueShutDown
 
 
 class Queue:
@@ -96,7 +96,7 @@ class Queue:
         line.append(waiter)
         try:
             await waiter
-        except:
+        except BaseException:
             waiter.cancel()  # in case the failure was not a cancellation
             if waiter in line:
                 line.remove(waiter)
@@ -131,6 +131,10 @@ class Queue:
                 waiter = line.popleft()
                 if not waiter.done():
                     waiter.set_result(None)
+
+
+if not SINCE_3_13:
+    del Queue.shutdown
 
 
 def _wake_next(line: deque[Future]) -> None:

@@ -12,7 +12,7 @@ from contextvars import Context
 from typing import Any
 
 from perdure.core.ambient import here
-from perdure.core.futures import CANCELLED, Future, Task
+from perdure.core.futures import Future, Task
 from perdure.core.gates import Gate, arrive
 from perdure.core.loop import is_coroutine
 from perdure.core.prelude.groups import timeout as timeout_block
@@ -20,6 +20,7 @@ from perdure.core.run import Run
 from perdure.core.vocabulary import (
     EAGER_GATHER,
     LAZY_AS_COMPLETED,
+    SINCE_3_13,
     TASK_WAIT_FOR,
     CancelledError,
 )
@@ -42,7 +43,7 @@ async def sleep(delay: float, result: Any = None) -> Any:
     if delay <= 0:
         await _Turn()
         return result
-    if math.isnan(delay):
+    if SINCE_3_13 and math.isnan(delay):
         raise ValueError("Invalid delay: NaN (not a number)")
     run: Run = here()
     future = Future(run)
@@ -87,6 +88,24 @@ def get_running_loop() -> Any:
     """Give the loop of the run, in asyncio's shape."""
     run: Run = here()
     return run.facade
+
+
+class _Class(type):
+    """Makes a class of asyncio's mean ours: what is one, and how one is made."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+    def __call__(cls, *args: Any, loop: object = None, **kwargs: Any) -> Any:
+        return cls.__mro__[1](here(), *args, **kwargs)
+
+
+class FutureClass(Future, metaclass=_Class):
+    """What `asyncio.Future` means inside of a run."""
+
+
+class TaskClass(Task, metaclass=_Class):
+    """What `asyncio.Task` means inside of a run."""
 
 
 def iscoroutine(value: object) -> bool:
@@ -337,6 +356,10 @@ class AsCompleted:
                 break
 
 
+if not SINCE_3_13:
+    del AsCompleted.__aiter__, AsCompleted.__anext__
+
+
 def as_completed(fs: Iterable[Any], *, timeout: float | None = None) -> AsCompleted:
     """Give awaitables of the results, in the order in which they come."""
     if isinstance(fs, Future) or is_coroutine(fs):
@@ -449,5 +472,3 @@ async def _wait_for_as_task(fut: Any, timeout: float | None) -> Any:
     finally:
         run.disarm(timer)
 
-
-STATES = (CANCELLED,)
