@@ -66,6 +66,7 @@ def record(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 record.__perdure__ = "record"  # type: ignore[attr-defined]
+signal.__perdure__ = "signal"  # type: ignore[attr-defined]
 
 
 def now(tz: dt.tzinfo | None = dt.UTC) -> dt.datetime:
@@ -79,3 +80,6 @@ async def sleep_until(when: dt.datetime) -> None:
     run: Run = here("sleep_until()")
     left = when - now_of(run, when.tzinfo)
     await sleep(left / dt.timedelta(seconds=1))
+
+
+sleep_until.__perdure__ = "timer"  # type: ignore[attr-defined]

@@ -137,3 +137,6 @@ async def _delay(seconds: float) -> None:
 
 Task = _Names(run=_run, all=all_of, any=any_of, race=race, delay=_delay)
 """Rhythm's names: `Task.run` starts and gives a handle; `Task.all`, `any`, `race`, `delay`."""
+
+for _function, _kind in ((all_of, "gather"), (race, "race"), (any_of, "race"), (first, "race")):
+    _function.__perdure__ = _kind  # type: ignore[attr-defined]  # how a graph knows them

@@ -6,7 +6,8 @@ Knows no other module of Perdure. The docstring of a class is its entry in the r
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 
 class PerdureError(Exception):
@@ -27,6 +28,10 @@ class Refused(PerdureError):
     """A workflow holds something that cannot be made durable; every place is listed at once."""
 
     code = "E100"
+
+    def __init__(self, what: str, *, remedy: str = "", diagnostics: Sequence[Any] = ()) -> None:
+        self.diagnostics = list(diagnostics)
+        super().__init__(what, remedy=remedy)
 
 
 class SourceUnproved(PerdureError):

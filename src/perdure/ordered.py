@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BUILTIN = (set, frozenset)
+# `Any`, as are the other operands: what is known of their members is known to nobody here.
+_BUILTIN: Any = (set, frozenset)
+_REPEATABLE: Any = (list, tuple, dict, set, frozenset)
+_set: Any = set
+_frozenset: Any = frozenset
+
 _GAPS_ROOT_MAX = 2
 """`pop` repacks the order once the square of its gaps exceeds this many times the length."""
 
@@ -55,16 +60,16 @@ class OrderedSet(set[T], metaclass=_SetMeta):
     _order: dict[T, None]
     _gaps: int
 
-    def __new__(cls, *_args: object, **_named: object) -> Self:
+    def __new__(cls, *_args: Any, **_named: Any) -> Self:
         """Make an empty set; a subclass need not call `__init__` to have one."""
-        self = set.__new__(cls)
+        self: Self = _set.__new__(cls)
         self._order = {}
         self._gaps = 0
         return self
 
-    def __init__(self, *args: Iterable[T]) -> None:
+    def __init__(self, *args: Any) -> None:
         if len(args) > 1:
-            set(*args)  # raises what the builtin raises
+            _set(*args)  # raises what the builtin raises
         if self._order:
             self.clear()
         if args:
@@ -84,7 +89,7 @@ class OrderedSet(set[T], metaclass=_SetMeta):
 
     def add(self, item: T, /) -> None:
         """Put a member at the end, unless it is there already."""
-        set.add(self, item)
+        _set.add(self, item)
         self._order[item] = None
 
     def discard(self, item: object, /) -> None:
@@ -94,17 +99,17 @@ class OrderedSet(set[T], metaclass=_SetMeta):
 
     def remove(self, item: object, /) -> None:
         """Remove a member; `KeyError` if it is not there."""
-        set.remove(self, item)  # type: ignore[arg-type]
+        _set.remove(self, item)
         try:
             del self._order[item]  # type: ignore[arg-type]
         except TypeError:  # `{frozenset({1})}.remove({1})` is allowed
-            del self._order[frozenset(item)]  # type: ignore[arg-type, call-overload]
+            del self._order[_frozenset(item)]
 
     def pop(self) -> T:
         """Remove and return the oldest member."""
         order = self._order
         for item in order:
-            set.remove(self, item)
+            _set.remove(self, item)
             del order[item]
             self._gaps += 1
             # A dict is searched from its first slot: a work list popped to its end would take
@@ -116,7 +121,7 @@ class OrderedSet(set[T], metaclass=_SetMeta):
 
     def clear(self) -> None:
         """Remove every member."""
-        set.clear(self)
+        _set.clear(self)
         self._order.clear()
 
     # --- new sets --------------------------------------------------------------------
@@ -141,30 +146,30 @@ class OrderedSet(set[T], metaclass=_SetMeta):
         """Return own members that the other lacks, then those that only it has."""
         return _ordered(_either(self._order, other))
 
-    def __or__(self, other: object) -> OrderedSet[Any]:
+    def __or__(self, other: Any) -> OrderedSet[Any]:
         return self.union(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __and__(self, other: object) -> OrderedSet[T]:
+    def __and__(self, other: Any) -> OrderedSet[T]:
         return self.intersection(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __sub__(self, other: object) -> OrderedSet[T]:
+    def __sub__(self, other: Any) -> OrderedSet[T]:
         return self.difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __xor__(self, other: object) -> OrderedSet[Any]:
+    def __xor__(self, other: Any) -> OrderedSet[Any]:
         return self.symmetric_difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
     # The other operand is a builtin set here: its members come first, in whatever order it has.
 
-    def __ror__(self, other: object) -> OrderedSet[Any]:
+    def __ror__(self, other: Any) -> OrderedSet[Any]:
         return OrderedSet(other) | self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rand__(self, other: object) -> OrderedSet[Any]:
+    def __rand__(self, other: Any) -> OrderedSet[Any]:
         return OrderedSet(other) & self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rsub__(self, other: object) -> OrderedSet[Any]:
+    def __rsub__(self, other: Any) -> OrderedSet[Any]:
         return OrderedSet(other) - self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rxor__(self, other: object) -> OrderedSet[Any]:
+    def __rxor__(self, other: Any) -> OrderedSet[Any]:
         return OrderedSet(other) ^ self if isinstance(other, _BUILTIN) else NotImplemented
 
     # --- in place --------------------------------------------------------------------
@@ -187,7 +192,7 @@ class OrderedSet(set[T], metaclass=_SetMeta):
             for item in list(other):
                 if item in order:
                     del order[item]
-                    set.remove(self, item)
+                    _set.remove(self, item)
 
     def symmetric_difference_update(self, other: Iterable[Any], /) -> None:
         """Remove the members that the other has too, add those that only it has."""
@@ -197,25 +202,25 @@ class OrderedSet(set[T], metaclass=_SetMeta):
             else:
                 self.add(item)
 
-    def __ior__(self, other: object) -> Self:  # type: ignore[override, misc]
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override]
         if not isinstance(other, _BUILTIN):
             return NotImplemented
         self.update(other)
         return self
 
-    def __iand__(self, other: object) -> Self:
+    def __iand__(self, other: Any) -> Self:
         if not isinstance(other, _BUILTIN):
             return NotImplemented
         self.intersection_update(other)
         return self
 
-    def __isub__(self, other: object) -> Self:
+    def __isub__(self, other: Any) -> Self:
         if not isinstance(other, _BUILTIN):
             return NotImplemented
         self.difference_update(other)
         return self
 
-    def __ixor__(self, other: object) -> Self:  # type: ignore[override, misc]
+    def __ixor__(self, other: Any) -> Self:  # type: ignore[override]
         if not isinstance(other, _BUILTIN):
             return NotImplemented
         self.symmetric_difference_update(other)
@@ -229,12 +234,12 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
 
     _order: dict[T, None]
 
-    def __new__(cls, *args: Iterable[T]) -> Self:
+    def __new__(cls, *args: Any) -> Self:
         """Make the set; one that is of this very class already is returned as it is."""
         if args and type(args[0]) is cls is OrderedFrozenSet:
             return args[0]
-        order = dict.fromkeys(args[0]) if args else {}
-        self = frozenset.__new__(cls, order, *args[1:])
+        order: dict[Any, None] = dict.fromkeys(args[0]) if args else {}
+        self: Self = _frozenset.__new__(cls, order, *args[1:])
         self._order = order
         return self
 
@@ -271,28 +276,28 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
         """Return own members that the other lacks, then those that only it has."""
         return OrderedFrozenSet(_either(self._order, other))
 
-    def __or__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __or__(self, other: Any) -> OrderedFrozenSet[Any]:
         return self.union(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __and__(self, other: object) -> OrderedFrozenSet[T]:
+    def __and__(self, other: Any) -> OrderedFrozenSet[T]:
         return self.intersection(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __sub__(self, other: object) -> OrderedFrozenSet[T]:
+    def __sub__(self, other: Any) -> OrderedFrozenSet[T]:
         return self.difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __xor__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __xor__(self, other: Any) -> OrderedFrozenSet[Any]:
         return self.symmetric_difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __ror__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __ror__(self, other: Any) -> OrderedFrozenSet[Any]:
         return OrderedFrozenSet(other) | self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rand__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __rand__(self, other: Any) -> OrderedFrozenSet[Any]:
         return OrderedFrozenSet(other) & self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rsub__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __rsub__(self, other: Any) -> OrderedFrozenSet[Any]:
         return OrderedFrozenSet(other) - self if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __rxor__(self, other: object) -> OrderedFrozenSet[Any]:
+    def __rxor__(self, other: Any) -> OrderedFrozenSet[Any]:
         return OrderedFrozenSet(other) ^ self if isinstance(other, _BUILTIN) else NotImplemented
 
 
@@ -304,31 +309,31 @@ OrderedSet.__name__ = "set"
 OrderedFrozenSet.__name__ = "frozenset"
 
 
-def plain(value: object) -> object:
+def plain(value: Any) -> Any:
     """Turn an ordered set into the builtin; anything else is returned as it is."""
     if type(value) is OrderedSet:
-        return set(value)
+        return _set(value)
     if type(value) is OrderedFrozenSet:
-        return frozenset(value)
+        return _frozenset(value)
     return value
 
 
 def _ordered(order: dict[Any, None]) -> OrderedSet[Any]:
-    made: OrderedSet[Any] = OrderedSet()
-    set.update(made, order)
+    made: Any = OrderedSet()
+    _set.update(made, order)
     made._order = order
     return made
 
 
-def _add_all(target: OrderedSet[Any], other: Iterable[Any]) -> None:
-    items = other if isinstance(other, (list, tuple, dict, *_BUILTIN)) else list(other)
+def _add_all(target: Any, other: Any) -> None:
+    items: Any = other if isinstance(other, _REPEATABLE) else list(other)
     try:
         fresh = dict.fromkeys(items)
     except TypeError:
         for item in items:  # the builtin keeps what came before the unhashable one
             target.add(item)
         raise
-    set.update(target, fresh)
+    _set.update(target, fresh)
     target._order.update(fresh)
 
 
@@ -359,8 +364,7 @@ def _less(order: dict[Any, None], others: tuple[Iterable[Any], ...]) -> dict[Any
     found = dict(order)
     for other in others:
         for item in other:
-            if item in found:
-                del found[item]
+            found.pop(item, None)
     return found
 
 

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, is_typeddict
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, is_typeddict
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _VALUE_TEXT_MAX = 80
+
+# `Any`: what these hold is looked at part by part.
+_ARRAYS: Any = (list, tuple)
+_SETS: Any = (list, tuple, set, frozenset)
+_MAPPING: Any = Mapping
 
 
 def converted(value: Any, type_: Any, what: str) -> Any:
@@ -44,7 +49,7 @@ def _to(value: Any, type_: Any) -> Any:
         return value
     if type_ is None:
         type_ = NoneType
-    origin = get_origin(type_)
+    origin: Any = get_origin(type_)
     rebuild = _STRUCTURES.get(origin)
     if rebuild is not None:
         return rebuild(value, get_args(type_))
@@ -77,7 +82,7 @@ def _inner(type_: Any, value: Any) -> Any:
 
 
 def _is_class(cls: Any) -> bool:
-    return isinstance(cls, type) and not is_typeddict(cls) and cls is not Annotated
+    return isinstance(cls, type) and not is_typeddict(cls)
 
 
 def _is_model(type_: Any) -> bool:
@@ -97,7 +102,7 @@ def _union(value: Any, arms: tuple[Any, ...]) -> Any:
     for arm in arms:
         if _is_class(get_origin(arm) or arm) and isinstance(value, get_origin(arm) or arm):
             return _to(value, arm)
-    reasons = []
+    reasons: list[str] = []
     for arm in arms:
         try:
             return _to(value, arm)
@@ -116,9 +121,9 @@ def _sequence(make: Callable[[Any], Any], came: Any) -> Callable[[Any, tuple[Any
 
 
 def _tuple(value: Any, args: tuple[Any, ...]) -> Any:
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _ARRAYS):
         raise TypeError("it is no array")
-    if len(args) == 2 and args[1] is ...:  # noqa: PLR2004 -- `tuple[X, ...]`
+    if len(args) == 2 and args[1] is ...:
         args = (args[0],) * len(value)
     if len(args) != len(value):
         raise TypeError(f"it has {len(value)} items, not {len(args)}")
@@ -127,7 +132,7 @@ def _tuple(value: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _mapping(value: Any, args: tuple[Any, ...]) -> Any:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, _MAPPING):
         raise TypeError("it is no object")
     key_type, item_type = args
     return {
@@ -150,9 +155,6 @@ def _part(value: Any, type_: Any, step: str) -> Any:
     except Exception as error:
         raise TypeError(f"at {step}: {str(error).partition(chr(10))[0]}") from error
 
-
-_ARRAYS = (list, tuple)
-_SETS = (list, tuple, set, frozenset)
 
 _STRUCTURES: dict[Any, Callable[[Any, tuple[Any, ...]], Any]] = {
     Union: _union,

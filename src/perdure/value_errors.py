@@ -122,9 +122,7 @@ def bare(exc: BaseException, *, trace: bool) -> Node:
     if isinstance(exc, BaseExceptionGroup):
         node["message"] = _sound(_message.__get__(exc), _TEXT_MAX)
         node["args"] = "list"
-        node["subs"] = [
-            _brief(sub, trace=trace) for sub in _members.__get__(exc)[:_BARE_PARTS_MAX]
-        ]
+        node["subs"] = [_brief(sub, trace=trace) for sub in _members.__get__(exc)[:_BARE_PARTS_MAX]]
     return node
 
 
@@ -175,7 +173,7 @@ def _write_args(exc: BaseException, node: Node, pen: Pen) -> bool:
 def _are_of_group(args: tuple[Any, ...], members: tuple[BaseException, ...]) -> bool:
     """Tell whether `args` says no more than the message and the members of a group."""
     return (
-        len(args) == 2  # noqa: PLR2004 -- message and members
+        len(args) == 2
         and type(args[1]) in (list, tuple)
         and len(args[1]) == len(members)
         and all(a is b for a, b in zip(args[1], members, strict=True))

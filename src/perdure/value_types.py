@@ -34,7 +34,7 @@ _MAIN_NAMES = frozenset({"__main__", "__mp_main__"})
 _UNBOUND = object()
 
 
-class Refusal(Exception):  # noqa: N818 -- never leaves the codec: it becomes a coded error there
+class Refusal(Exception):
     """Something cannot be written down; every container it passes adds its step of the path."""
 
     def __init__(self, fault: str, remedy: str, *, large: bool = False) -> None:
@@ -135,7 +135,7 @@ def _importable_name(main: ModuleType) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 200 else f"{name[:200]}…"  # noqa: PLR2004 -- one line of text
+    return name if len(name) <= 200 else f"{name[:200]}…"
 
 
 # --- where the instances of a class keep their attributes --------------------------------

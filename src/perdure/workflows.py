@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -25,6 +27,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_collecting: ContextVar[bool] = ContextVar("perdure.collecting", default=False)
+
+
+@contextmanager
+def collecting() -> Iterator[None]:
+    """Let refused workflows be defined, so that all that is wrong with a module can be told at once."""
+    token = _collecting.set(True)
+    try:
+        yield
+    finally:
+        _collecting.reset(token)
+
+
 class Workflow(Generic[P, R]):
     """A workflow. Awaited in another workflow, it is a child run; anywhere else, it just runs."""
 
@@ -36,8 +51,10 @@ class Workflow(Generic[P, R]):
         self.name = name or name_of(function)
         self.policy: Policy = DEFAULT_POLICY
         self.target = Target("workflow", self.name)
+        self._program: Program | None = None
         self.accepts = binder(function)
-        linking.check_definition(cast("FunctionType", function), bindings)
+        if not _collecting.get():
+            linking.check_definition(cast("FunctionType", function), bindings)
         register("workflow", self.name, self)
 
     def __repr__(self) -> str:
@@ -51,8 +68,13 @@ class Workflow(Generic[P, R]):
         return perform(run, self.target, args, kwargs, site(), self.policy)
 
     def program(self) -> Program:
-        """Link the workflow, or raise `Refused` with everything that is wrong with it."""
-        return linking.link(cast("FunctionType", self.function), bindings)
+        """Link the workflow, or raise `Refused` with everything that is wrong with it.
+
+        Linked once, and again when a global that it reaches was replaced.
+        """
+        if self._program is None or not self._program.is_current():
+            self._program = linking.link(cast("FunctionType", self.function), bindings)
+        return self._program
 
     def diagnose(self) -> list[Diagnostic]:
         """Give everything that is wrong with the workflow, errors and warnings."""
@@ -78,7 +100,7 @@ def _make(function: Any, *, name: str | None) -> Any:
             f"{function!r} cannot be a workflow", remedy="decorate an `async def` of a module"
         )
     made: Workflow[Any, Any] = Workflow(function, name)
-    if not inspect.iscoroutinefunction(function):
+    if not inspect.iscoroutinefunction(function) and not _collecting.get():
         raise NotAWorkflow(
             f"`{function.__qualname__}` is not an `async def`", remedy="write `async def`"
         )

@@ -17,16 +17,18 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from perdure.errors import Deadlocked
+from perdure import workflow
+from perdure.errors import Deadlocked, Endless
 from perdure.testing import VirtualLoop, cancel_at, raises, returns, run_in_memory
 from perdure.testing.memory import MemoryRun
 from tests.differential import kit
+
+VirtualLoop.jumps_max = 300
 
 PROGRAMS = Path(__file__).parent / "programs"
 
 _TAIL = '''
 
-@_workflow
 async def run_{name}(_seconds=None):
     if _seconds is None:
         return await {name}()
@@ -81,8 +83,7 @@ class Source:
     _numbers = itertools.count()
 
     def __init__(self, text: str, file: str, names: list[str]) -> None:
-        tail = "\nfrom perdure import workflow as _workflow\n"
-        tail += "".join(_TAIL.format(name=name) for name in names)
+        tail = "".join(_TAIL.format(name=name) for name in names)
         self.names = names
         self.file = file
         self.name = f"programs_{Path(file).stem}_{next(self._numbers)}"
@@ -123,12 +124,12 @@ def native(source: Source, name: str, schedule: Schedule = Schedule()) -> Outcom
     kit.JOURNAL.clear()
     kit.FAIL_CALL = schedule.fail_call
     module.__dict__["print"] = _printer(outcome.printed)
-    program = getattr(module, f"run_{name}").function
+    program = getattr(module, f"run_{name}")
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             runner.get_loop().set_exception_handler(lambda *_: None)
             outcome.result = describe(runner.run(_native(program, schedule, outcome)))
-    except Deadlocked:
+    except (Deadlocked, Endless):
         outcome.deadlocked = True
     except BaseException as error:  # noqa: BLE001 — whatever it is, it is compared
         _failed(outcome, error, source)
@@ -167,12 +168,12 @@ def perdure(source: Source, name: str, schedule: Schedule = Schedule()) -> tuple
     """Run a program in Perdure, in memory."""
     module = source.fresh()
     outcome = Outcome()
-    flow = getattr(module, f"run_{name}")
+    flow = workflow(getattr(module, f"run_{name}"))
     events = [] if schedule.cancel_s is None else [cancel_at(schedule.cancel_s)]
     memory = None
     try:
         memory = run_in_memory(flow, schedule.timeout_s, script=script(schedule), events=events)
-    except Deadlocked:
+    except (Deadlocked, Endless):
         outcome.deadlocked = True
         return outcome, None
     main = memory.run.main
@@ -213,7 +214,15 @@ def script(schedule: Schedule) -> dict[Any, Any]:
 def _failed(outcome: Outcome, error: BaseException, source: Source) -> None:
     outcome.error = describe_error(error)
     frames = traceback.extract_tb(error.__traceback__)
-    outcome.lines = [(frame.lineno, frame.name) for frame in frames if frame.filename == source.file]
+    outcome.lines = [
+        (frame.lineno, _COMPREHENSIONS.get(frame.name, frame.name))
+        for frame in frames
+        if frame.filename == source.file
+    ]
+
+
+_COMPREHENSIONS = {"<setcomp>": "<listcomp>"}
+"""A set comprehension fills the run's own set from a list; up to 3.11 a frame tells of it."""
 
 
 def describe(value: Any) -> Any:

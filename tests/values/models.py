@@ -260,7 +260,7 @@ class PaymentError(ShopError, ValueError):
         self.code = code
 
 
-class OddArgs(Exception):  # noqa: N818
+class OddArgs(Exception):
     def __init__(self, a: int, b: int) -> None:
         self.a = a
         self.b = b

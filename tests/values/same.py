@@ -29,9 +29,7 @@ def _same_inside(given: Any, read: Any) -> bool:
         case complex():
             return _same_float(given.real, read.real) and _same_float(given.imag, read.imag)
         case set() | frozenset():
-            return len(given) == len(read) and all(
-                any(same(a, b) for b in read) for a in given
-            )
+            return len(given) == len(read) and all(any(same(a, b) for b in read) for a in given)
         case dict():
             return _same_items(given.items(), read.items()) and getattr(
                 given, "default_factory", None
@@ -47,7 +45,9 @@ def _same_inside(given: Any, read: Any) -> bool:
             return _same_items(_model_parts(given), _model_parts(read))
         case msgspec.Struct():
             names = given.__struct_fields__
-            return _same_items([getattr(given, n) for n in names], [getattr(read, n) for n in names])
+            return _same_items(
+                [getattr(given, n) for n in names], [getattr(read, n) for n in names]
+            )
     if hasattr(type(given), "__slots__") and attrs.has(type(given)):
         names = [f.name for f in attrs.fields(type(given))]
         return _same_items([getattr(given, n) for n in names], [getattr(read, n) for n in names])

@@ -155,8 +155,7 @@ class Future(Gate):
         if self.state == FINISHED:
             if self.error is None:
                 return self.value
-            self._seen()
-            raise self.error.with_traceback(self.traceback)
+            raise self._take_error(self.error)
         if self.state == CANCELLED:
             raise self._make_cancelled_error()
         raise InvalidStateError("Result is not set.")
@@ -176,8 +175,7 @@ class Future(Gate):
             return self._make_cancelled_error()
         if self.error is None:
             return None
-        self._seen()
-        return self.error.with_traceback(self.traceback)
+        return self._take_error(self.error)
 
     def set_result(self, result: Any) -> None:
         """Settle with a value."""
@@ -217,12 +215,18 @@ class Future(Gate):
         self.traceback = error.__traceback__
         self.loop.unseen.add(self)
 
+    def _take_error(self, error: BaseException) -> BaseException:
+        """Give the error with the traceback that it came with; with none the next time, as asyncio."""
+        self._seen()
+        traceback, self.traceback = self.traceback, None
+        return error.with_traceback(traceback)
+
     def _seen(self) -> None:
         self.loop.unseen.discard(self)
 
     def _make_cancelled_error(self) -> BaseException:
         """Give the cancellation that is to be raised: the one that ended the task, once."""
-        if self.error is not None:
+        if self.state == CANCELLED and self.error is not None:
             error, self.error = self.error, None
             return error
         return CancelledError() if self.message is None else CancelledError(self.message)

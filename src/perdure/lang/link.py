@@ -1,6 +1,6 @@
-"""Linking: from a workflow to a program: captured, proved, checked and hashed. Memoised.
+"""Linking: from a workflow to a program: captured, proved, checked and hashed.
 
-The same workflow with the same globals gives the same program; a changed global gives another.
+The same workflow with the same globals gives an equal program; a changed global gives another.
 """
 
 from __future__ import annotations
@@ -36,9 +36,22 @@ class Program:
         self.alive = capture.alive
         self.warnings: list[Diagnostic] = capture.found
         self.hash = _hash(self)
+        self._seen = self._globals()
 
     def __repr__(self) -> str:
         return f"<program {self.name} {self.hash[:12]}>"
+
+    def is_current(self) -> bool:
+        """Whether every global that was captured is still the same object."""
+        return self._globals() == self._seen
+
+    def _globals(self) -> list[int]:
+        return [
+            id(vars(sys.modules[module]).get(name))
+            for module, names in self.spaces.items()
+            if module in sys.modules
+            for name in names
+        ]
 
     def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Build the workflow's function for one run, with all that it reaches."""
@@ -75,28 +88,13 @@ def name_of(function: Any) -> str:
     return f"{canonical(function.__module__)}:{function.__qualname__}"
 
 
-_programs: dict[int, tuple[FunctionType, tuple[int, ...], Program]] = {}
-
-
 def link(function: FunctionType, world: World) -> Program:
     """Link a workflow, or raise `Refused` with everything that is wrong."""
-    known = _programs.get(id(function))
-    if known is not None and known[0] is function and known[1] == _globals_now(known[2], function):
-        return known[2]
     capture, main = _capture(function, world)
     errors = sorted(each for each in capture.found if each.severity == ERROR)
     if errors:
-        raise Refused(
-            f"workflow `{function.__qualname__}` cannot be started\n\n{render_all(errors)}"
-        )
-    program = Program(name_of(function), capture, main)
-    _programs[id(function)] = (function, _globals_now(program, function), program)
-    return program
-
-
-def _globals_now(program: Program, function: FunctionType) -> tuple[int, ...]:
-    spaces = ((sys.modules[module], names) for module, names in program.spaces.items() if module in sys.modules)
-    return tuple(id(vars(module).get(name)) for module, names in spaces for name in names)
+        raise _refused(function, "cannot be started", errors)
+    return Program(name_of(function), capture, main)
 
 
 def diagnose(function: FunctionType, world: World) -> list[Diagnostic]:
@@ -115,7 +113,7 @@ def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
         if node is not None:
             capture.found += check_function(node, source, captured.__globals__, world.key_of)
         if captured is function and node is not None:
-            capture.found += check_workflow(node, source)
+            capture.found += check_workflow(node, source) + _check_place(function, node, source)
     for cls, place in capture.classes.items():
         if is_user_module(cls.__module__):
             capture.found += check_class(cls, place, world)
@@ -136,7 +134,12 @@ def check_definition(function: FunctionType, world: World) -> None:
     found += _check_place(function, nodes[0], source)
     errors = sorted(each for each in found if each.severity == ERROR)
     if errors:
-        raise Refused(f"workflow `{function.__qualname__}` is refused\n\n{render_all(errors)}")
+        raise _refused(function, "is refused", errors)
+
+
+def _refused(function: FunctionType, how: str, errors: list[Diagnostic]) -> Refused:
+    text = f"workflow `{function.__qualname__}` {how}\n\n{render_all(errors)}"
+    return Refused(text, diagnostics=errors)
 
 
 def _check_place(function: FunctionType, node: ast.AST, source: ModuleSource) -> list[Diagnostic]:

@@ -260,14 +260,11 @@ def run_in_memory(
     cancellations at times of the test.
     """
     memory = MemoryRun(workflow)
-    call = [list(args), kwargs] if kwargs else [list(args)]
-    started = Started(
-        start_us, memory.run.program.hash, Raw(values.encode(call, "arguments")), seed, zone, "memory"
-    )
+    fact = started(memory, args, kwargs, seed=seed, zone=zone, start_us=start_us)
 
     def carry_out() -> None:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            runner.run(_carry_out(memory, started, Script(script), list(events)))
+            runner.run(_carry_out(memory, fact, Script(script), list(events)))
 
     if asyncio._get_running_loop() is None:  # noqa: SLF001 — no public way asks without raising
         carry_out()
@@ -276,14 +273,29 @@ def run_in_memory(
     return memory
 
 
-async def _carry_out(memory: MemoryRun, started: Started, script: Script, events: list[At]) -> None:
+def started(
+    memory: MemoryRun,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    seed: int = 0,
+    zone: str = "UTC",
+    start_us: int = START_US,
+) -> Started:
+    """Give the first fact of a run."""
+    call = [list(args), kwargs] if kwargs else [list(args)]
+    raw = Raw(values.encode(call, "arguments"))
+    return Started(start_us, memory.run.program.hash, raw, seed, zone, "memory")
+
+
+async def _carry_out(memory: MemoryRun, first: Started, script: Script, events: list[At]) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     engine = Engine(memory, loop, script)
-    engine.start_us = started.at_us
+    engine.start_us = first.at_us
     for event in events:
         loop.call_at(event.after_us / 1_000_000, _come, engine, event.fact)
-    engine.feed(started)
+    engine.feed(first)
     await engine.finished
 
 

@@ -13,17 +13,21 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from perdure.errors import Deadlocked
+from perdure.errors import Deadlocked, Endless
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """asyncio's own loop, with a clock that jumps."""
+
+    jumps_max = 10_000_000
+    """How many timers may come before a test is taken to have no end."""
 
     def __init__(self, start: float = 0.0) -> None:
         super().__init__()
         self._now = start
         self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = itertools.count()
+        self.jumps = 0
         self.jumped: Callable[[float], object] | None = None
 
     def time(self) -> float:
@@ -66,6 +70,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             when, _, handle = heapq.heappop(self._due)
             if not handle.cancelled():
                 self._now = max(self._now, when)
+                self.jumps += 1
+                if self.jumps > self.jumps_max:
+                    raise Endless(
+                        f"{self.jumps_max:,} events passed and there is no end",
+                        remedy="raise `VirtualLoop.jumps_max` if that is what you test",
+                    )
                 self._ready.append(handle)  # type: ignore[attr-defined]
                 if self.jumped is not None:
                     self.jumped(self._now)

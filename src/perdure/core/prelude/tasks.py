@@ -154,11 +154,11 @@ class Gathering(Future):
                 self.set_exception(error)
                 return
         if last:
-            self._finish(child)
+            self._finish()
 
-    def _finish(self, last_child: Any) -> None:
-        if self.asked:
-            self.set_exception(last_child._make_cancelled_error())
+    def _finish(self) -> None:
+        if self.asked:  # as asyncio has it: the cancellation of the last in line, whatever it came to
+            self.set_exception(self.children[-1]._make_cancelled_error())
         else:
             self.set_result([_outcome(child) for child in self.children])
 

@@ -1,0 +1,1 @@
+"""Benchmarks: what Perdure costs, measured as ratios in one run."""

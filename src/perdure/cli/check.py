@@ -1,0 +1,58 @@
+"""`perdure check module…`: everything that is wrong with the workflows of modules, at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+
+import msgspec
+
+from perdure.cli.naming import load_module, workflows_of
+from perdure.errors import NotAWorkflow
+from perdure.lang.diagnostics import ERROR, Diagnostic, render_all
+from perdure.workflows import collecting
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("modules", metavar="MODULE", nargs="+", help="such as orders, or orders.py")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Print the diagnostics; 1 if there are errors."""
+    found: list[Diagnostic] = []
+    checked: list[str] = []
+    for name in options.modules:
+        _check(name, found, checked)
+    found = sorted(set(found))
+    if options.json:
+        rows = [{"severity": each.severity, **msgspec.structs.asdict(each)} for each in found]
+        print(json.dumps(rows, indent=2))
+    elif found:
+        print(render_all(found, colour=_wants_colour()))
+    else:
+        print(f"{len(checked)} workflow{'s' * (len(checked) != 1)} checked, nothing to say")
+    wrong = found if options.strict else [each for each in found if each.severity == ERROR]
+    return 1 if wrong else 0
+
+
+def _check(name: str, found: list[Diagnostic], checked: list[str]) -> None:
+    with collecting():
+        module = load_module(name)
+    flows = workflows_of(module)
+    if not flows:
+        raise NotAWorkflow(f"module `{name}` defines no workflow", remedy="decorate one with @workflow")
+    for flow in flows:
+        checked.append(flow.name)
+        found += flow.diagnose()
+
+
+def _wants_colour() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    return sys.stdout.isatty() or bool(re.match("1|yes|true", os.environ.get("FORCE_COLOR", "")))
