@@ -11,6 +11,7 @@ Knows the form of an error's data, not how that of other values looks: a pen wri
 
 from __future__ import annotations
 
+import re
 import traceback
 from abc import ABCMeta
 from itertools import islice
@@ -34,6 +35,9 @@ _BARE_PARTS_MAX = 20
 _STAND_INS_MAX = 1_000
 _CHAIN_MAX = 20
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies in this process: it means nothing in another, and is never the same."""
+
 _HEAP_TYPE = 1 << 9
 _BASE_TYPE = 1 << 10
 
@@ -53,6 +57,7 @@ FIELDS: dict[type[BaseException], tuple[str, ...]] = {
 
 Node = dict[str, Any]
 
+_GROUP: Any = BaseExceptionGroup
 _args: Any = vars(BaseException)["args"]
 _space: Any = vars(BaseException)["__dict__"]
 _cause: Any = vars(BaseException)["__cause__"]
@@ -119,7 +124,7 @@ def bare(exc: BaseException, *, trace: bool) -> Node:
     node = _named(exc)
     node |= {"args": [_repr(arg) for arg in args[:_BARE_PARTS_MAX]], "text": _text(exc)}
     node |= {"trace": _trace(exc, fresh=trace), "inexact": True}
-    if isinstance(exc, BaseExceptionGroup):
+    if isinstance(exc, _GROUP):
         node["message"] = _sound(_message.__get__(exc), _TEXT_MAX)
         node["args"] = "list"
         node["subs"] = [_brief(sub, trace=trace) for sub in _members.__get__(exc)[:_BARE_PARTS_MAX]]
@@ -127,7 +132,7 @@ def bare(exc: BaseException, *, trace: bool) -> Node:
 
 
 def _brief(sub: BaseException, *, trace: bool) -> Node:
-    if not isinstance(sub, BaseExceptionGroup):
+    if not isinstance(sub, _GROUP):
         return bare(sub, trace=trace)
     # An inner group of an oversized group is told of, not shown: its parts could be as large.
     kind = "Exception" if isinstance(sub, Exception) else "BaseException"
@@ -152,21 +157,32 @@ def _own_names(cls: type) -> tuple[str, ...] | None:
 
 
 def _write_args(exc: BaseException, node: Node, pen: Pen) -> bool:
+    inexact = False
     args = _args.__get__(exc)
-    if isinstance(exc, BaseExceptionGroup):
-        members = _members.__get__(exc)
+    if isinstance(exc, _GROUP):
+        members: tuple[BaseException, ...] = _members.__get__(exc)
+        inexact = _write_members(members, node, pen)
         node["message"] = pen.write(_message.__get__(exc))
-        node["subs"] = [_member(sub, pen) for sub in members]
         if _are_of_group(args, members):
             node["args"] = type(args[1]).__name__
-            return False
-    inexact = False
-    out = []
+            return inexact
+    out: list[Any] = []
     for arg in args:
         tree, failed = _attempt(arg, pen)
         out.append(_repr(arg) if failed else tree)
         inexact |= failed
     node["args"] = out
+    return inexact
+
+
+def _write_members(members: tuple[BaseException, ...], node: Node, pen: Pen) -> bool:
+    inexact = False
+    subs: list[Node] = []
+    for sub in members:
+        tree, failed = _attempt(sub, pen)
+        subs.append(_brief(sub, trace=pen.trace) if failed else tree)
+        inexact |= failed
+    node["subs"] = subs
     return inexact
 
 
@@ -178,11 +194,6 @@ def _are_of_group(args: tuple[Any, ...], members: tuple[BaseException, ...]) -> 
         and len(args[1]) == len(members)
         and all(a is b for a, b in zip(args[1], members, strict=True))
     )
-
-
-def _member(sub: BaseException, pen: Pen) -> Node:
-    tree, failed = _attempt(sub, pen)
-    return _brief(sub, trace=pen.trace) if failed else tree
 
 
 def _write_state(exc: BaseException, node: Node, pen: Pen) -> bool:
@@ -206,9 +217,10 @@ def _field(exc: BaseException, base: type[BaseException], name: str) -> object:
     if slot is None or not isinstance(exc, base):
         return None
     try:
-        return slot.__get__(exc)  # type: ignore[no-any-return]
+        value: object = slot.__get__(exc)
     except (AttributeError, TypeError):  # never filled: a user's `__init__` left it out
         return None
+    return value
 
 
 def _write_each(held: Iterator[tuple[Any, Any]], pen: Pen) -> tuple[Node, bool]:
@@ -254,14 +266,14 @@ def _attempt(value: object, pen: Pen) -> tuple[Any, bool]:
 
 def _text(exc: BaseException) -> str:
     try:
-        return _sound(str(exc), _TEXT_MAX)
+        return _ADDRESS.sub("", _sound(str(exc), _TEXT_MAX))
     except Exception as error:  # noqa: BLE001 -- a user's `__str__`, which may raise anything
         return f"<its text cannot be had: {type(error).__name__}>"
 
 
 def _repr(value: object) -> str:
     try:
-        return _sound(repr(value), _REPR_MAX)
+        return _ADDRESS.sub("", _sound(repr(value), _REPR_MAX))
     except Exception as error:  # noqa: BLE001 -- a user's `__repr__`, which may raise anything
         return f"<a {type(value).__name__}, whose repr fails: {type(error).__name__}>"
 
@@ -321,7 +333,7 @@ def rebuilt(node: Node, read: Callable[[Any], Any]) -> BaseException:
     """Return the exception that such data was written from."""
     names = (node["of"], *node.get("mro", ()))
     exc = _empty(names, node, read)
-    subs = _members.__get__(exc) if isinstance(exc, BaseExceptionGroup) else ()
+    subs = _members.__get__(exc) if isinstance(exc, _GROUP) else ()
     args = node["args"]
     if isinstance(args, str):
         members = list(subs) if args == "list" else tuple(subs)
@@ -353,8 +365,8 @@ def _instance(cls: type, node: Node, read: Callable[[Any], Any]) -> BaseExceptio
         if "members" not in node:  # read once, even when a second class has to be tried
             node["members"] = [read(sub) for sub in node["subs"]]
         message = read(node["message"])
-        group: Any = BaseExceptionGroup.__new__(cls, message, node["members"])
-        return group  # type: ignore[no-any-return]
+        group: BaseException = _GROUP.__new__(cls, message, node["members"])
+        return group
     base: Any = cls
     while base.__flags__ & _HEAP_TYPE:  # `__new__` has to be that of the layout, hence `__base__`
         base = base.__base__
@@ -435,10 +447,10 @@ def _made(names: tuple[str, ...], parents: tuple[type, ...]) -> type[BaseExcepti
     body["__doc__"] = "The class of this name is not imported in this process."
     name = path.rpartition(".")[2]
     try:
-        made: Any = type(name, parents, body)
+        made: type[BaseException] = type(name, parents, body)
     except TypeError:  # the layouts of two builtin parents clash, which those of `names` did not
         made = type(name, parents[:1], body)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _told(exc: BaseException) -> str:

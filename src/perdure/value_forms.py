@@ -20,7 +20,7 @@ from math import inf, isfinite, nan
 from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath
 from sys import stdlib_module_names
 from types import EllipsisType, NoneType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -53,6 +53,7 @@ INT_MAX: Final = (1 << 64) - 1
 
 _LINKS_MAX = 100
 _KEY_TEXT_MAX = 60
+_FORM_BYTES_MIN = len('{"$":"x","v":}')
 _HEAP_TYPE = 1 << 9
 _STR: Final = frozenset({str})
 _NESTED: Final = frozenset({list, dict})
@@ -77,18 +78,27 @@ class Pen:
 
     def write(self, value: Any, /) -> Any:
         """Return a tree that JSON can hold, or raise `Refusal`."""
-        kind = type(value)
+        kind: type = type(value)
         return (_WRITERS.get(kind) or _writer_for(kind))(value, self)
 
     def spend(self, size: int) -> None:
         """Take bytes from the budget."""
         self.left -= size
         if self.left < 0:
-            raise Refusal(
-                f"takes more bytes than the {LIMITS.payload_bytes_max:,} that a payload may take",
-                "store it elsewhere and pass its name",
-                large=True,
-            )
+            raise oversized()
+
+
+_Writer: TypeAlias = "Callable[[Any, Pen], Any]"
+_Reader: TypeAlias = "Callable[[dict[str, Any]], Any]"
+
+
+def oversized() -> Refusal:
+    """Say that a value has become too large while it is being written."""
+    return Refusal(
+        f"takes more bytes than the {LIMITS.payload_bytes_max:,} that a payload may take",
+        "store it elsewhere and pass its name",
+        large=True,
+    )
 
 
 def _each(items: Iterable[Any], holder: Any, step: Any, names: Any, pen: Pen) -> list[Any]:
@@ -102,7 +112,7 @@ def _each(items: Iterable[Any], holder: Any, step: Any, names: Any, pen: Pen) ->
     size = 0
     try:
         for item in items:
-            kind = type(item)
+            kind: type = type(item)
             if kind is str and item.isascii():
                 size += len(item)
                 put(item)
@@ -110,7 +120,7 @@ def _each(items: Iterable[Any], holder: Any, step: Any, names: Any, pen: Pen) ->
                 put(item)
             else:
                 put((_WRITERS.get(kind) or _writer_for(kind))(item, pen))
-        pen.spend(size + len(out))
+        pen.spend(size + len(out) + 1)
     except Refusal as refusal:
         refusal.passed(step(names, len(out)) if len(out) < len(names) else "", holder)
         raise
@@ -130,8 +140,8 @@ def _at_key(names: Any, i: int) -> str:
     return f"[{_key_text(list(names)[i])}]"
 
 
-def _at_pair(names: Any, i: int) -> str:
-    key = _key_text(list(names)[i // 2])
+def _at_pair(flat: Any, i: int) -> str:
+    key = _key_text(flat[i - i % 2])
     return f"[{key}]" if i % 2 else f" (its key {key})"
 
 
@@ -158,8 +168,7 @@ def _dict(value: dict[Any, Any], pen: Pen) -> Any:
 
 def _pairs(value: dict[Any, Any], pen: Pen) -> list[Any]:
     flat = list(chain.from_iterable(value.items()))
-    names = list(chain.from_iterable((key, key) for key in value))
-    return _each(flat, value, lambda _names, i: _at_pair(names[::2], i), flat, pen)
+    return _each(flat, value, _at_pair, flat, pen)
 
 
 def _set(value: Any, pen: Pen) -> list[Any]:
@@ -221,17 +230,18 @@ def _zoned(value: datetime | time, pen: Pen) -> Any:
 
 
 def _zone_parts(zone: timezone) -> tuple[Any, ...]:
-    parts: tuple[Any, ...] = zone.__getinitargs__()  # type: ignore[attr-defined]
+    held: Any = zone
+    parts: tuple[Any, ...] = held.__getinitargs__()
     return parts
 
 
-def _timezone(value: timezone, _pen: Pen) -> Any:
+def _timezone(value: timezone, pen: Pen) -> Any:
     offset, *name = _zone_parts(value)
     node = {TAG: "timezone", "v": _delta_parts(offset)}
-    return {**node, "name": name[0]} if name else node
+    return {**node, "name": _str(name[0], pen)} if name else node
 
 
-def _zone(value: ZoneInfo, _pen: Pen) -> Any:
+def _zone(value: Any, _pen: Pen) -> Any:
     if value.key is None:
         raise Refusal("is a `ZoneInfo` without a key", "make it by `ZoneInfo(key)`")
     return {TAG: "zone", "v": value.key}
@@ -259,7 +269,7 @@ def _type(value: type, _pen: Pen) -> Any:
     return {TAG: "type", "of": reference(value)}
 
 
-def _numbers(*names: str) -> Any:
+def _numbers(*names: str) -> _Writer:
     """Make the writer of a type that is all in a few attributes."""
 
     def write(value: Any, pen: Pen) -> Any:
@@ -269,12 +279,16 @@ def _numbers(*names: str) -> Any:
     return write
 
 
-def _tagged(tag: str, body: Callable[[Any, Pen], Any]) -> Any:
-    return lambda value, pen: {TAG: tag, "v": body(value, pen)}
+def _tagged(tag: str, body: _Writer) -> _Writer:
+    def write(value: Any, pen: Pen) -> Any:
+        pen.spend(_FORM_BYTES_MIN)
+        return {TAG: tag, "v": body(value, pen)}
+
+    return write
 
 
-def _texted(tag: str, text: Callable[[Any], str]) -> Any:
-    return lambda value, pen: {TAG: tag, "v": _str(text(value), pen)}
+def _texted(tag: str, text: Callable[[Any], str]) -> _Writer:
+    return _tagged(tag, lambda value, pen: _str(text(value), pen))
 
 
 def _deque(value: deque[Any], pen: Pen) -> Any:
@@ -295,7 +309,7 @@ _PATHS: dict[str, type[PurePath]] = {
     cls.__name__: cls for cls in (PurePosixPath, PosixPath, PureWindowsPath, WindowsPath)
 }
 
-_WRITERS: dict[type, Callable[[Any, Pen], Any]] = {
+_WRITERS: dict[type, _Writer] = {
     NoneType: lambda value, _pen: value,
     bool: lambda value, _pen: value,
     str: _str,
@@ -331,7 +345,7 @@ _WRITERS: dict[type, Callable[[Any, Pen], Any]] = {
 }
 
 
-def _writer_for(cls: type) -> Callable[[Any, Pen], Any]:
+def _writer_for(cls: type) -> _Writer:
     """Look at a type that the table does not have; put it there if it is found by its name."""
     if type in cls.__mro__:
         return _type
@@ -346,15 +360,16 @@ def _writer_for(cls: type) -> Callable[[Any, Pen], Any]:
     return writer
 
 
-def _enum_writer(_cls: type, tag: str, name: str) -> Callable[[Any, Pen], Any]:
+def _enum_writer(_cls: type, tag: str, name: str) -> _Writer:
     return lambda value, pen: {TAG: tag, "of": name, "v": pen.write(member_key(value))}
 
 
-def _record_writer(cls: type, tag: str, name: str) -> Callable[[Any, Pen], Any]:
+def _record_writer(cls: type, tag: str, name: str) -> _Writer:
     record = record_of(tag, cls)
     take, more = record.take, record.more
 
     def write(value: Any, pen: Pen) -> Any:
+        pen.spend(_FORM_BYTES_MIN)
         state = take(value)
         if not _STR.issuperset(map(type, state)):
             raise Refusal("has an attribute whose name is no string", "use a dict for that")
@@ -421,12 +436,13 @@ def _type_text(cls: type) -> str:
 
 def read(tree: Any) -> Any:
     """Return the value of a tree, which is used up: its lists and dicts become the value's."""
-    if type(tree) is list:
+    kind: type = type(tree)
+    if kind is list:
         for i, item in enumerate(tree):
             if type(item) in _NESTED:
                 tree[i] = read(item)
         return tree
-    if type(tree) is not dict:
+    if kind is not dict:
         return tree
     if TAG in tree:
         reader = _READERS.get(tree[TAG])
@@ -440,17 +456,18 @@ def read(tree: Any) -> Any:
 
 
 def _read_fields(tree: Any) -> dict[str, Any]:
-    if type(tree) is not dict:
+    kind: type = type(tree)
+    if kind is not dict:
         raise TypeError("fields are no object")
     for name, item in tree.items():
         if type(item) in _NESTED:
             tree[name] = read(item)
-    return tree
+    return tree  # type: ignore[no-any-return]
 
 
 def _items(node: dict[str, Any]) -> list[Any]:
     items = node["v"]
-    if type(items) is not list:
+    if not isinstance(items, list):
         raise TypeError("items are no array")
     return read(items)  # type: ignore[no-any-return]
 
@@ -460,9 +477,12 @@ def _read_pairs(node: dict[str, Any]) -> dict[Any, Any]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
+_dict_update: Any = dict.update
+
+
 def _filled(empty: Any, node: dict[str, Any]) -> Any:
     # `Counter.update` would add to the counts, and ask them to be numbers.
-    dict.update(empty, _read_pairs(node))
+    _dict_update(empty, _read_pairs(node))
     return empty
 
 
@@ -471,7 +491,7 @@ def _read_defaultdict(node: dict[str, Any]) -> Any:
     return _filled(defaultdict(None if name is None else _FACTORIES[name]), node)
 
 
-def _read_zoned(kind: Any) -> Callable[[dict[str, Any]], Any]:
+def _read_zoned(kind: Any) -> _Reader:
     def reader(node: dict[str, Any]) -> Any:
         value = kind.fromisoformat(node["v"])
         if "tz" in node:
@@ -483,7 +503,7 @@ def _read_zoned(kind: Any) -> Callable[[dict[str, Any]], Any]:
 
 def _read_timezone(node: dict[str, Any]) -> Any:
     offset = timedelta(*node["v"])
-    return timezone(offset, node["name"]) if "name" in node else timezone(offset)
+    return timezone(offset, read(node["name"])) if "name" in node else timezone(offset)
 
 
 def _read_record(node: dict[str, Any]) -> Any:
@@ -498,7 +518,7 @@ def _read_path(node: dict[str, Any]) -> Any:
 
 _FLOATS = {"nan": nan, "inf": inf, "-inf": -inf}
 
-_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+_READERS: dict[str, _Reader] = {
     "str": lambda node: a2b_base64(node["v"]).decode("utf-8", "surrogatepass"),
     "int": lambda node: int(node["v"], 16),
     "float": lambda node: _FLOATS[node["v"]],
@@ -506,7 +526,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "set": lambda node: OrderedSet(_items(node)),
     "frozenset": lambda node: OrderedFrozenSet(_items(node)),
     "dict": _read_pairs,
-    "OrderedDict": lambda node: _filled(OrderedDict(), node),
+    "OrderedDict": lambda node: OrderedDict(_read_pairs(node)),
     "Counter": lambda node: _filled(Counter(), node),
     "defaultdict": _read_defaultdict,
     "deque": lambda node: deque(_items(node), node["max"]),

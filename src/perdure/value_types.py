@@ -98,10 +98,11 @@ def class_of(name: str) -> type:
 def _found(name: str) -> Iterator[type]:
     module, _, path = name.partition(":")
     for space in _spaces(module):
-        held: object = space
-        for part in path.split("."):
-            # Only what is stored: a module's `__getattr__` may run, and import, anything.
-            held = held.get(part) if isinstance(held, dict) else _own(held).get(part)
+        first, *rest = path.split(".")
+        # Only what is stored: a module's `__getattr__` may run, and import, anything.
+        held = space.get(first)
+        for part in rest:
+            held = _own(held).get(part)
         if isinstance(held, type):
             yield held
 
@@ -218,7 +219,7 @@ def _plain_record(cls: type) -> Record:
     shape = shape_of(cls)
 
     def make(fields: dict[str, Any], _more: dict[str, Any]) -> object:
-        obj = object.__new__(cls)
+        obj: object = object.__new__(cls)
         shape.fill(obj, fields)
         return obj
 
@@ -239,9 +240,9 @@ def _attrs_record(cls: type) -> Record:
     return Record(take, record.make)
 
 
-def _struct_record(cls: type) -> Record:
+def _struct_record(cls: Any) -> Record:
     shape = shape_of(cls)
-    names: tuple[str, ...] = cls.__struct_fields__  # type: ignore[attr-defined]
+    names: tuple[str, ...] = cls.__struct_fields__
     bare = _without_post_init(cls) if _has(cls, "__post_init__") else cls
 
     def make(fields: dict[str, Any], _more: dict[str, Any]) -> object:
@@ -259,30 +260,37 @@ def _struct_record(cls: type) -> Record:
 _CLASS: Any = vars(object)["__class__"]
 
 
+def _nothing(_self: object) -> None:
+    """Stand for a `__post_init__` that must not run."""
+
+
 def _without_post_init(cls: Any) -> type:
     # A Struct comes into being by its own constructor only, which calls `__post_init__`. So a
     # subclass of the same layout that does nothing there is made, and its instance then handed
     # over to the real class.
     config = cls.__struct_config__
-    body = {"__post_init__": lambda _self: None, "__module__": __name__}
+    body: dict[str, Any] = {"__post_init__": _nothing, "__module__": __name__}
     flags = {name: getattr(config, name) for name in ("frozen", "weakref", "dict")}
     made: type = type(cls)(cls.__name__, (cls,), body, **flags)
     return made
+
+
+_tuple: Any = tuple
 
 
 def _named_tuple_record(cls: Any) -> Record:
     names: tuple[str, ...] = cls._fields
     space = shape_of(cls).space
 
-    def take(obj: tuple[object, ...]) -> dict[str, object]:
-        return dict(zip(names, tuple.__iter__(obj), strict=True))
+    def take(obj: Any) -> dict[str, object]:
+        return dict(zip(names, _tuple.__iter__(obj), strict=True))
 
     def make(fields: dict[str, Any], more: dict[str, Any]) -> object:
         unknown = fields.keys() - set(names)
         if unknown:
             raise NotDecodable(f"`{named(cls)}` has no field `{min(unknown)}`")
         values = {**cls._field_defaults, **fields}
-        obj = tuple.__new__(cls, [values[name] for name in names])
+        obj: object = _tuple.__new__(cls, [values[name] for name in names])
         if "more" in more and space is not None:
             space.__get__(obj).update(more["more"])
         return obj
@@ -308,13 +316,13 @@ def _model_record(cls: type) -> Record:
 
     def more(obj: object) -> dict[str, object]:
         parts = {part: _read(shape.slots[slot], obj) for part, slot in _MODEL_PARTS.items()}
-        given = parts["set"]
-        if isinstance(given, set):
+        given: Any = parts["set"]
+        if given is not _UNBOUND:
             parts["set"] = sorted(given)
         return {part: value for part, value in parts.items() if value not in (None, _UNBOUND)}
 
     def make(fields: dict[str, Any], more: dict[str, Any]) -> object:
-        obj = object.__new__(cls)
+        obj: object = object.__new__(cls)
         space.__get__(obj).update(fields)
         parts = {**more, "set": OrderedSet(more.get("set", ()))}
         for part, slot in _MODEL_PARTS.items():
@@ -399,7 +407,7 @@ def member_key(member: Any) -> object:
 
 
 def member_of(cls: Any, key: object) -> object:
-    """Return the member of that name, or the flag of that value, without asking the user's class."""
+    """Return the member of that name, or the flag of that value, without asking the class."""
     if Enum not in cls.__mro__:
         raise wrong_kind(cls, "enum")
     if isinstance(key, str):

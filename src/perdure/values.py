@@ -1,4 +1,4 @@
-"""The one codec for payloads: a Python value as JSON text, and the same value, types included, back.
+"""The one codec for payloads: a Python value as JSON text, and the same value from that text.
 
 What JSON has is written as it is; everything else as an object with the key `$` that names its
 form. The same value makes the same bytes in every process. Reading never imports a module, never
@@ -21,7 +21,7 @@ from perdure.errors import NotDecodable, NotEncodable, ValueTooLarge
 from perdure.limits import LIMITS
 from perdure.value_convert import converted
 from perdure.value_errors import remote_traceback
-from perdure.value_forms import INT_MAX, INT_MIN, TAG, Pen, read
+from perdure.value_forms import INT_MAX, INT_MIN, TAG, Pen, oversized, read
 from perdure.value_types import Refusal
 
 __all__ = ["convert", "decode", "decode_error", "encode", "encode_error", "remote_traceback"]
@@ -53,6 +53,8 @@ def encode(value: object, what: str = "value") -> bytes:
         data = _dump(value) if plain else _dump_tagged(value, what)
     except UnicodeEncodeError:  # a lone surrogate in a tree that was plain otherwise
         data = _dump_tagged(value, what)
+    except Refusal as refusal:
+        raise _explained(refusal, what) from None
     except RecursionError:
         raise ValueTooLarge(f"{what} is nested deeper than this thread's stack allows") from None
     if len(data) > LIMITS.payload_bytes_max:
@@ -62,11 +64,10 @@ def encode(value: object, what: str = "value") -> bytes:
 
 def decode(data: bytes | bytearray | memoryview | str) -> Any:
     """Read a value from what `encode` wrote."""
-    if type(data) is memoryview:
-        data = bytes(data)
+    text: Any = bytes(data) if type(data) is memoryview else data
     try:
-        tree = _parse(data)  # type: ignore[arg-type]
-        if data.find('"$"' if type(data) is str else b'"$"') < 0:  # type: ignore[arg-type,union-attr]
+        tree = _parse(text)
+        if text.find('"$"' if type(text) is str else b'"$"') < 0:
             return tree
         return read(tree)
     except NotDecodable:
@@ -80,7 +81,10 @@ def decode(data: bytes | bytearray | memoryview | str) -> Any:
 
 
 def encode_error(exc: BaseException, *, trace: bool = True) -> bytes:
-    """Write an exception down, whatever it holds; without `trace`, equal errors make equal bytes."""
+    """Write an exception down, whatever it holds.
+
+    Without `trace`, equal errors make equal bytes: where they were raised is left out.
+    """
     pen = Pen(trace=trace)
     try:
         data = _dump(value_errors.written(exc, pen))
@@ -156,9 +160,10 @@ def _weigh(value: Any, room: int) -> int:
     """Return the least bytes that a tree takes, or -1 if it holds what needs a tag or a refusal."""
     if not room:
         return _NOT_PLAIN
-    weight = len(value)
+    weight = 1 + len(value)
     items: Any = value
-    if type(value) is dict:
+    outer: type = type(value)
+    if outer is dict:
         if not _STR.issuperset(map(type, value)) or TAG in value:
             return _NOT_PLAIN
         items = value.values()
@@ -167,7 +172,7 @@ def _weigh(value: Any, room: int) -> int:
         if bulk is not None:
             return bulk
     for item in items:
-        kind = type(item)
+        kind: type = type(item)
         if kind is str:
             weight += len(item)
         elif kind is int:
@@ -175,10 +180,12 @@ def _weigh(value: Any, room: int) -> int:
                 return _NOT_PLAIN
         elif kind is list or kind is dict:
             inner = _weigh(item, room - 1)
+            if inner < 0:
+                return _NOT_PLAIN
             weight += inner
             # A tree that shares its branches can be exponentially larger than the objects in it.
-            if inner < 0 or weight > LIMITS.payload_bytes_max:
-                return _NOT_PLAIN
+            if weight > LIMITS.payload_bytes_max:
+                raise oversized()
         elif kind is float:
             if not isfinite(item):
                 return _NOT_PLAIN
@@ -189,7 +196,7 @@ def _weigh(value: Any, room: int) -> int:
 
 def _weigh_alike(items: Any) -> int | None:
     """Weigh many items of one type at the speed of C; None if they are not of one such type."""
-    kinds = set(map(type, items))
+    kinds: set[type] = set(map(type, items))
     if len(kinds) != 1:
         return None
     kind = kinds.pop()

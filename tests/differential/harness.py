@@ -20,10 +20,38 @@ from typing import Any
 from perdure import workflow
 from perdure.errors import Deadlocked, Endless
 from perdure.testing import VirtualLoop, cancel_at, raises, returns, run_in_memory
+from perdure.ordered import OrderedSet
 from perdure.testing.memory import MemoryRun
 from tests.differential import kit
 
 VirtualLoop.jumps_max = 300
+
+
+# Where CPython goes through a set of tasks, its order is that of addresses. To compare at all,
+# the native side goes in order of creation there, as Perdure does; nothing else is changed.
+
+
+class NumberedTask(asyncio.Task[Any]):
+    """A task that knows when it was made."""
+
+    numbers = itertools.count()
+
+    def __init__(self, coro: Any, **kwargs: Any) -> None:
+        self.number = next(self.numbers)
+        super().__init__(coro, **kwargs)
+
+
+def _cancel_all_in_order(loop: asyncio.AbstractEventLoop) -> None:
+    leftovers = sorted(asyncio.all_tasks(loop), key=lambda task: getattr(task, "number", 0))
+    for task in leftovers:
+        task.cancel()
+    if leftovers:
+        loop.run_until_complete(asyncio.gather(*leftovers, return_exceptions=True))
+
+
+asyncio.taskgroups.set = OrderedSet  # type: ignore[attr-defined]
+asyncio.tasks.set = OrderedSet  # type: ignore[attr-defined]
+asyncio.runners._cancel_all_tasks = _cancel_all_in_order  # type: ignore[attr-defined]
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -80,13 +108,11 @@ class Text(importlib.abc.InspectLoader):
 class Source:
     """One file of programs, which can be imported any number of times, each time afresh."""
 
-    _numbers = itertools.count()
-
     def __init__(self, text: str, file: str, names: list[str]) -> None:
         tail = "".join(_TAIL.format(name=name) for name in names)
         self.names = names
         self.file = file
-        self.name = f"programs_{Path(file).stem}_{next(self._numbers)}"
+        self.name = f"programs_{Path(file).stem}"
         self.loader = Text(text + tail, file)
 
     def fresh(self) -> ModuleType:
@@ -128,6 +154,7 @@ def native(source: Source, name: str, schedule: Schedule = Schedule()) -> Outcom
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             runner.get_loop().set_exception_handler(lambda *_: None)
+            runner.get_loop().set_task_factory(_numbered)
             outcome.result = describe(runner.run(_native(program, schedule, outcome)))
     except (Deadlocked, Endless):
         outcome.deadlocked = True
@@ -137,6 +164,10 @@ def native(source: Source, name: str, schedule: Schedule = Schedule()) -> Outcom
         kit.FAIL_CALL = None
     outcome.calls = [f"{call}{describe(list(args))}" for call, args, _ in kit.JOURNAL]
     return outcome
+
+
+def _numbered(loop: asyncio.AbstractEventLoop, coro: Any, **kwargs: Any) -> NumberedTask:
+    return NumberedTask(coro, loop=loop, **kwargs)
 
 
 async def _native(program: Any, schedule: Schedule, outcome: Outcome) -> Any:

@@ -171,7 +171,12 @@ class Writer:
         self.block(depth + 1, level, in_loop=in_loop)
         last = self.random.random() < 0.5
         some = not last or self.random.random() < 0.5
-        heads = ["except KeyError:", "except LookupError:", "except ValueError:", "except Exception:"]
+        heads = [
+            "except KeyError:",
+            "except LookupError:",
+            "except ValueError:",
+            "except Exception:",
+        ]
         star = ["except* KeyError:", "except* ValueError:"]
         starred = some and self.random.random() < 0.2
         for head in self.random.sample(star if starred else heads[:2] + heads[2:], 2 * some):
@@ -199,7 +204,9 @@ class Writer:
     def match_(self, depth: int, level: int, in_loop: bool) -> None:
         self.put(depth, f"match pick({self.value()}):")
         for case in self.random.sample(["1", "[_]", "2 | 3", "_ if flip()"], 2):
-            guard = f" if {self.value(1)}" if "if" not in case and self.random.random() < 0.3 else ""
+            guard = (
+                f" if {self.value(1)}" if "if" not in case and self.random.random() < 0.3 else ""
+            )
             self.put(depth + 1, f"case {case}{guard}:")
             self.block(depth + 2, level, in_loop=in_loop)
         if self.random.random() < 0.5:
@@ -310,7 +317,9 @@ class Paths:
         self.graph = graph
         self.by_id = {node.id: node for node in graph.nodes}
         self.next: dict[str, set[str]] = defaultdict(set)
-        self.thrown: dict[str, dict[str, bool]] = defaultdict(dict)  # region -> target -> is finally
+        self.thrown: dict[str, dict[str, bool]] = defaultdict(
+            dict
+        )  # region -> target -> is finally
         for edge in graph.edges:
             if edge.kind == "flow":
                 self.next[edge.source].add(edge.target)

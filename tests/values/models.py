@@ -75,7 +75,7 @@ class Tagged(Point):
 class Colour(enum.Enum):
     RED = "r"
     BLUE = "b"
-    CRIMSON = "r"
+    CRIMSON = "r"  # noqa: PIE796 -- an alias on purpose
 
 
 class Level(enum.IntEnum):
@@ -301,3 +301,8 @@ class Local:
 
     class Oops(ShopError):
         pass
+
+
+@dataclasses.dataclass
+class Tagset:
+    a: set[str]

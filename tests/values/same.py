@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import deque
 from typing import Any
 
 import attrs
@@ -37,6 +38,8 @@ def _same_inside(given: Any, read: Any) -> bool:
         case tuple() if hasattr(given, "_fields"):
             mine, other = getattr(given, "__dict__", {}), getattr(read, "__dict__", {})
             return _same_items(given, read) and same(mine, other)
+        case deque():
+            return given.maxlen == read.maxlen and _same_items(given, read)
         case list() | tuple():
             return _same_items(given, read)
         case slice():
@@ -82,7 +85,7 @@ def _ends(value: slice) -> tuple[Any, Any, Any]:
 def _model_parts(model: pydantic.BaseModel) -> list[Any]:
     return [
         model.__dict__,
-        list(model.__pydantic_fields_set__),
+        sorted(model.__pydantic_fields_set__),
         model.__pydantic_extra__,
         model.__pydantic_private__,
     ]

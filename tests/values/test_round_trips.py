@@ -131,10 +131,10 @@ EXAMPLES: list[Any] = [
     dt.date.max,
     dt.timedelta.min,
     dt.timedelta(days=-1, microseconds=1),
-    dt.datetime.min,
+    dt.datetime.min,  # noqa: DTZ901 -- a naive one on purpose
     dt.datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=BERLIN),
     dt.datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN),
-    dt.datetime(2024, 10, 27, 2, 30, fold=1),
+    dt.datetime(2024, 10, 27, 2, 30, fold=1),  # noqa: DTZ001 -- a naive one on purpose
     dt.time(1, 2, 3, 4, tzinfo=dt.UTC),
     dt.time(1, tzinfo=BERLIN, fold=1),
     *ZONES,
@@ -205,7 +205,7 @@ EXAMPLES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", EXAMPLES, ids=lambda v: f"{type(v).__name__}-{ascii(v)[:30]}")
+@pytest.mark.parametrize("value", EXAMPLES, ids=lambda value: type(value).__name__)
 def test_each_supported_value_comes_back_alone_and_inside_of_others(value):
     comes_back(value)
     comes_back([value])
@@ -314,8 +314,9 @@ atoms = st.one_of(
     st.sampled_from([*m.Colour, *m.Level, m.Word.YES, m.Right.READ | m.Right.WRITE, ...]),
     st.sampled_from([int, m.Plain, m.Colour]),
 )
+hashable = atoms.filter(lambda v: not (isinstance(v, Decimal) and v.is_snan()))
 keys = st.recursive(
-    atoms.filter(lambda v: not isinstance(v, slice)),
+    hashable,
     lambda inner: st.one_of(
         st.tuples(inner, inner),
         st.frozensets(inner, max_size=3),
@@ -351,7 +352,7 @@ def containers(inner: Any) -> Any:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.recursive(atoms, containers, max_leaves=12))
 def test_any_tree_of_supported_types_comes_back(value):
     comes_back(value)
@@ -364,7 +365,6 @@ json_trees = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @given(json_trees)
 def test_any_json_like_tree_comes_back(value):
     comes_back(value)

@@ -66,7 +66,9 @@ class Handle:
             return
         try:
             self.context.run(self.function, *self.args)
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit) as last:
+            self.loop.interrupted(last)
+        except BaseException as error:  # noqa: BLE001 — a cancellation as well: it belongs to nobody
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             self.loop.report(f"Exception in callback {name}", error)
 

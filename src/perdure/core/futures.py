@@ -96,7 +96,9 @@ class Callback:
         """Run it; an error in it is reported and stops nothing, as in asyncio."""
         try:
             self.context.run(self.function, future)
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit) as last:
+            self.loop.interrupted(last)
+        except BaseException as error:  # noqa: BLE001 — a cancellation as well: it belongs to nobody
             self.loop.report(f"Exception in callback {_named(self.function)}", error)
 
 

@@ -10,7 +10,7 @@ The value of an await that no statement names gets a key, which whatever uses it
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, Final, NamedTuple, TypeAlias, TypeGuard
 
@@ -239,7 +239,7 @@ class Awaits:
         return ()
 
     def _visit_call(self, node: ast.Call) -> Keys:
-        return (self.start(node),) if self.starts(node) else self._visit_parts(node)
+        return self.start(node) if self.starts(node) else self._visit_parts(node)
 
     def _visit_conditional(self, node: ast.IfExp) -> Keys:
         keys, ends = self.visit(node.test), list[Exit]()
@@ -478,8 +478,7 @@ class Awaits:
         with self.sketch.region(node):
             for entry in entries:
                 self.sketch.cursor = (Exit(node),)
-                draw = self._each(entry.node, call, None) if entry.each else None
-                keys.append(draw or self.perform(entry.node, Sink()))
+                keys.append(self._entry_of(entry, call))
                 ends += self.sketch.take()
         self.sketch.cursor = tuple(ends) or (Exit(node),)
         return keys
@@ -523,7 +522,7 @@ class Awaits:
 
     # ---------------------------------------------------------------------------- started tasks
 
-    def start(self, call: ast.Call, target: str = "") -> str:
+    def start(self, call: ast.Call, target: str = "") -> Keys:
         """Draw `task = create_task(act(x))`: a node that hangs off the flow, which goes on."""
         if self.completes(call):
             return self._start_all(call)
@@ -533,20 +532,24 @@ class Awaits:
         sink = Sink(f"{target} = " if target else "")
         with self._hanging(call, made, target):
             if made is not call:
-                return self.perform(made, sink)
-            return self._single(call, Meaning("unknown", text_of(call.func)), sink, None)
+                return (self.perform(made, sink),)
+            return (self._single(call, Meaning("unknown", text_of(call.func)), sink, None),)
 
-    def _start_all(self, call: ast.Call) -> str:
-        """Draw `as_completed([act(1), act(2)])`: whatever it is given begins, nothing waits yet."""
+    def _start_all(self, call: ast.Call) -> Keys:
+        """Draw `as_completed([act(1), act(2)])`: whatever it is given begins, nothing waits."""
         self.prepare(call)
-        meaning, held = self.call_meaning(call), self.key("begun")
+        meaning, keys = self.call_meaning(call), list[str]()
         for entry in self.entries(call, meaning) if meaning else ():
             if self.awaitable(entry.node):
-                with self._hanging(call, entry.node, held):
-                    self._each(entry.node, call, None) if entry.each else self.perform(
-                        entry.node, Sink()
-                    )
-        return held
+                keys.append(self.key("begun"))
+                with self._hanging(call, entry.node, keys[-1]):
+                    self._entry_of(entry, call)
+        return tuple(keys)
+
+    def _entry_of(self, entry: Entry, call: ast.Call) -> str:
+        if entry.each:
+            return self._each(entry.node, call, None)
+        return self.perform(entry.node, Sink())
 
     @contextmanager
     def _hanging(self, call: ast.Call, made: ast.expr, target: str) -> Generator[None, None, None]:
@@ -570,7 +573,7 @@ class Awaits:
         made = element(node)
         assert isinstance(made, ast.Call), node
         with self._spread(node, node) as spread:
-            key = self.start(made)
+            key = self.start(made)[0]
             self.sketch.cursor = ()
         if target:
             self.sketch.drafts[spread].late[target] = self.sketch.drafts[spread].late[key]

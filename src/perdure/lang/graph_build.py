@@ -129,11 +129,14 @@ class Builder(Awaits):
 
     def _raise(self, stmt: ast.Raise) -> None:
         keys = (*self.visit(stmt.exc), *self.visit(stmt.cause))
+        self._throw(stmt, stmt, keys, text_of(stmt), raised_name(stmt.exc))
+
+    def _throw(self, stmt: ast.stmt, code: ast.AST, keys: Keys, text: str, name: str) -> None:
         if self.sketch.caught("try", "finally", "group"):
-            self.piece(stmt, keys)
-            self._jump("raise", stmt, name=raised_name(stmt.exc))
+            self.piece(code, keys, text)
+            self._jump("raise", stmt, name=name)
         else:
-            self._output(short(text_of(stmt)), stmt, self.effect(stmt, keys=keys))
+            self._output(short(text), stmt, self.effect(code, keys=keys))
 
     def _loop_jump(self, stmt: ast.Break | ast.Continue) -> None:
         self.piece(stmt)
@@ -161,8 +164,8 @@ class Builder(Awaits):
             return
         node = self.branch(stmt.test, stmt.test, keys=self.visit(stmt.test))
         with self.arm(node, "else"):
-            self.piece(stmt.msg, self.visit(stmt.msg), f"raise AssertionError({text_of(stmt.msg)})")
-            self._jump("raise", stmt, name="AssertionError")
+            text = f"raise AssertionError({text_of(stmt.msg)})"
+            self._throw(stmt, stmt.msg, self.visit(stmt.msg), text, "AssertionError")
         self.sketch.cursor = (Exit(node, text_of(stmt.test)),)
 
     def _if(self, stmt: ast.If) -> None:

@@ -219,7 +219,7 @@ class Reader:
         )
         local = parameters(node.args) | (body.writes - outer)
         self.closures[node.name] = body.without(local).maybe()
-        return self.block(parts(node)).then(self.closures[node.name]).then(writing(node.name))
+        return self.block(parts(node)).then(writing(node.name))
 
     def _class(self, node: ast.ClassDef) -> Effect:
         inside = Reader(through_awaits=True).block(node.body)

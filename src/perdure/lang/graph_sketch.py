@@ -246,11 +246,11 @@ class Sketch:
 
 
 def _summary(pieces: Sequence[Piece]) -> str:
-    whole = "; ".join(piece.text for piece in pieces)
-    if len(whole) <= LABEL_CHARS_MAX:
-        return whole
-    more = f"  (+{len(pieces) - 1} more)" if len(pieces) > 1 else ""
-    return short(pieces[0].text) + more
+    """Name as many statements as fit, and count the others."""
+    text, *rest = (piece.text for piece in pieces)
+    while rest and len(text) + len(rest[0]) + 2 <= LABEL_CHARS_MAX:
+        text = f"{text}; {rest.pop(0)}"
+    return short(text) + (f"  (+{len(rest)} more)" if rest else "")
 
 
 Definition = tuple[str, int]  # a variable, and the node that wrote it

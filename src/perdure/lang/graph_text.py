@@ -107,19 +107,29 @@ def _node_line(node: Node, notes: list[str]) -> str:
 
 
 def _notes(graph: Graph) -> dict[str, list[str]]:
-    """Give what stands behind the labels: gates, jumps, tasks started and awaited."""
+    """Give what stands behind the labels: gates, modes, tasks awaited, jumps that end here."""
     by_id = {node.id: node for node in graph.nodes}
     notes: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for node in graph.nodes:
         notes[node.id] += [_gate(node.required)] if node.kind == "barrier" else []
         notes[node.id] += [node.mode] if node.mode else []
         notes[node.id] += ["never reached"] if node.dead else []
+    joined: dict[str, list[int]] = {}
+    jumps: dict[str, set[str]] = {}
     for edge in graph.edges:
         if edge.join:
-            notes[edge.target].append(f"joins line {by_id[edge.source].span.line}")
-        elif edge.kind == "flow" and " from line " in edge.guard and edge.target in by_id:
-            notes[edge.target].append(f"({edge.guard})")
-    return {id_: list(dict.fromkeys(said)) for id_, said in notes.items()}
+            joined.setdefault(edge.target, []).append(by_id[edge.source].span.line)
+        elif edge.kind == "flow" and by_id[edge.target].kind == "output":
+            jumps.setdefault(edge.target, set()).add(edge.guard)
+    for id_, lines in joined.items():
+        notes[id_].append(f"joins line {_either(lines)}")
+    for id_, guards in jumps.items():
+        notes[id_] += [f"({text})" for text in guards if " from line " in text and len(guards) == 1]
+    return notes
+
+
+def _either(lines: list[int]) -> str:
+    return " or ".join(str(line) for line in sorted(set(lines)))
 
 
 def _gate(required: int | str) -> str:
@@ -140,8 +150,7 @@ def _data_lines(graph: Graph) -> list[str]:
 
 def _uses_line(node: Node, used: dict[str, list[int]]) -> str:
     said = ", ".join(
-        f"{_one_line(name)} from line {' or '.join(str(line) for line in sorted(set(lines)))}"
-        for name, lines in sorted(used.items())
+        f"{_one_line(name)} from line {_either(lines)}" for name, lines in sorted(used.items())
     )
     return f"{node.span.line:5}  {LOOKS[node.kind].glyph} {_one_line(node.label)}  uses {said}"
 

@@ -277,11 +277,12 @@ class AsCompleted:
         self.finished: deque[Any] = deque()
         self.waiters: deque[Future] = deque()
         self.timer: Any = None
+        self.run: Run = here()
         if not LAZY_AS_COMPLETED:
             self._start()
 
     def _start(self) -> list[Any]:
-        run: Run = here()
+        run = self.run
         self.todo = [run.ensure_future(each) for each in self.given]
         self.left = len(self.todo)
         for future in self.todo:
@@ -315,9 +316,8 @@ class AsCompleted:
         self.left -= 1
 
     async def _next_future(self) -> Any:
-        run: Run = here()
         if not self.finished:
-            waiter = Future(run)
+            waiter = Future(self.run)
             self.waiters.append(waiter)
             try:
                 await waiter
@@ -338,8 +338,7 @@ class AsCompleted:
             self.todo.remove(future)
             self._put(future)
             if not self.todo and self.timer is not None:
-                run: Run = here()
-                run.disarm(self.timer)
+                self.run.disarm(self.timer)
 
     def _timed_out(self, _: object) -> None:
         for future in self.todo or ():

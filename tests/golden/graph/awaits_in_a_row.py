@@ -1,0 +1,10 @@
+async def awaits_in_a_row(order):
+    receipt = await charge.options(retry=5, timeout=30)(order.card, amount=order.total)
+    label: str = await ship(order, receipt)
+    order.total += await price(label)
+    first = second = await bill(order)
+    code = await signal("approved", timeout=60)
+    now = await perdure.record(read_meter, code)
+    await helper(now, first, second)
+    await asyncio.sleep(60)
+    return await notify(order, label)

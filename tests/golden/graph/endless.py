@@ -1,0 +1,6 @@
+async def endless(box):
+    seen = []
+    while True:
+        message = await signal("message")
+        seen.append(message)
+        await notify(box, seen)

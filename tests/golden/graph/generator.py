@@ -1,0 +1,6 @@
+async def generator(items):
+    for item in items:
+        yield await act(item)
+        reply = yield
+        if reply:
+            return
