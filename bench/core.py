@@ -73,7 +73,9 @@ def flat(steps: int) -> tuple[float, float]:
         apply(Completed(number, number, 1, _ONE))
         if number % window == 0:
             now = time.perf_counter()
-            (early if number <= 20 * window else late if number > steps - 20 * window else []).append(now - mark)
+            (
+                early if number <= 20 * window else late if number > steps - 20 * window else []
+            ).append(now - mark)
             mark = now
     return min(early) / window * 1e6, min(late) / window * 1e6
 

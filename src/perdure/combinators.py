@@ -51,7 +51,11 @@ async def any_of(*things: Any, keep_losers: bool = False) -> Any:
     """
     keys, tasks = _started(things)
     winners = await _first_good(tasks, 1, keep_losers=keep_losers)
-    return winners[0].result() if keys is None else (keys[tasks.index(winners[0])], winners[0].result())
+    return (
+        winners[0].result()
+        if keys is None
+        else (keys[tasks.index(winners[0])], winners[0].result())
+    )
 
 
 async def first(k: int, *things: Any, keep_losers: bool = False) -> Any:

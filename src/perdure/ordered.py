@@ -26,6 +26,7 @@ T = TypeVar("T")
 _BUILTIN: Any = (set, frozenset)
 _REPEATABLE: Any = (list, tuple, dict, set, frozenset)
 _set: Any = set
+_kind: Any = type
 _frozenset: Any = frozenset
 
 _GAPS_ROOT_MAX = 2
@@ -134,11 +135,11 @@ class OrderedSet(set[T], metaclass=_SetMeta):
         """Return own members, then those of the others."""
         return _ordered(_union(self._order, others))
 
-    def intersection(self, *others: Iterable[Any]) -> OrderedSet[T]:
+    def intersection(self, *others: Iterable[Any]) -> OrderedSet[Any]:
         """Return those members that all others have, in own order."""
         return _ordered(_common(self, self._order, others))
 
-    def difference(self, *others: Iterable[Any]) -> OrderedSet[T]:
+    def difference(self, *others: Iterable[Any]) -> OrderedSet[Any]:
         """Return those members that no other has."""
         return _ordered(_less(self._order, others))
 
@@ -149,10 +150,10 @@ class OrderedSet(set[T], metaclass=_SetMeta):
     def __or__(self, other: Any) -> OrderedSet[Any]:
         return self.union(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __and__(self, other: Any) -> OrderedSet[T]:
+    def __and__(self, other: Any) -> OrderedSet[Any]:
         return self.intersection(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __sub__(self, other: Any) -> OrderedSet[T]:
+    def __sub__(self, other: Any) -> OrderedSet[Any]:
         return self.difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
     def __xor__(self, other: Any) -> OrderedSet[Any]:
@@ -236,9 +237,10 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
 
     def __new__(cls, *args: Any) -> Self:
         """Make the set; one that is of this very class already is returned as it is."""
-        if args and type(args[0]) is cls is OrderedFrozenSet:
-            return args[0]
-        order: dict[Any, None] = dict.fromkeys(args[0]) if args else {}
+        first: Any = args[0] if args else ()
+        if cls is OrderedFrozenSet and _kind(first) is cls:
+            return first  # type: ignore[no-any-return]
+        order: dict[Any, None] = dict.fromkeys(first)
         self: Self = _frozenset.__new__(cls, order, *args[1:])
         self._order = order
         return self
@@ -264,11 +266,11 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
         """Return own members, then those of the others."""
         return OrderedFrozenSet(_union(self._order, others))
 
-    def intersection(self, *others: Iterable[Any]) -> OrderedFrozenSet[T]:
+    def intersection(self, *others: Iterable[Any]) -> OrderedFrozenSet[Any]:
         """Return those members that all others have, in own order."""
         return OrderedFrozenSet(_common(self, self._order, others))
 
-    def difference(self, *others: Iterable[Any]) -> OrderedFrozenSet[T]:
+    def difference(self, *others: Iterable[Any]) -> OrderedFrozenSet[Any]:
         """Return those members that no other has."""
         return OrderedFrozenSet(_less(self._order, others))
 
@@ -279,10 +281,10 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
     def __or__(self, other: Any) -> OrderedFrozenSet[Any]:
         return self.union(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __and__(self, other: Any) -> OrderedFrozenSet[T]:
+    def __and__(self, other: Any) -> OrderedFrozenSet[Any]:
         return self.intersection(other) if isinstance(other, _BUILTIN) else NotImplemented
 
-    def __sub__(self, other: Any) -> OrderedFrozenSet[T]:
+    def __sub__(self, other: Any) -> OrderedFrozenSet[Any]:
         return self.difference(other) if isinstance(other, _BUILTIN) else NotImplemented
 
     def __xor__(self, other: Any) -> OrderedFrozenSet[Any]:
@@ -300,6 +302,8 @@ class OrderedFrozenSet(frozenset[T], metaclass=_SetMeta):
     def __rxor__(self, other: Any) -> OrderedFrozenSet[Any]:
         return OrderedFrozenSet(other) ^ self if isinstance(other, _BUILTIN) else NotImplemented
 
+
+_ordered_set: Any = OrderedSet
 
 _STANDS_FOR: dict[type, type] = {OrderedSet: set, OrderedFrozenSet: frozenset}
 
@@ -319,10 +323,10 @@ def plain(value: Any) -> Any:
 
 
 def _ordered(order: dict[Any, None]) -> OrderedSet[Any]:
-    made: Any = OrderedSet()
+    made = _ordered_set()
     _set.update(made, order)
     made._order = order
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 def _add_all(target: Any, other: Any) -> None:

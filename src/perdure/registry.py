@@ -20,6 +20,7 @@ def lookup(kind: str, name: str) -> Any:
     found = _known.get((kind, name))
     if found is None:
         raise NotAWorkflow(
-            f"no {kind} `{name}` is known in this process", remedy="import the module that defines it"
+            f"no {kind} `{name}` is known in this process",
+            remedy="import the module that defines it",
         )
     return found

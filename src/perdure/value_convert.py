@@ -62,19 +62,17 @@ def _to(value: Any, type_: Any) -> Any:
 def _from_data(value: Any, type_: Any) -> Any:
     if _is_model(type_):
         return type_.model_validate(value)
-    if isinstance(type_, type):
-        make = next((m for base, m in _FROM_TEXT.items() if base in type_.__mro__), None)
-        if make is not None and isinstance(value, str):
-            return make(type_, value)
-        if type_ in _STAND_INS:
-            return _STRUCTURES[type_](value, (Any,))
+    if type_ in _STAND_INS:
+        return _STRUCTURES[type_](value, (Any,))
+    if isinstance(value, str) and _is_from_text(type_):
+        return type_(value)
     return msgspec.convert(value, type_, dec_hook=_inner)
 
 
 def _inner(type_: Any, value: Any) -> Any:
     """Convert what msgspec leaves to its caller: a type that it has never heard of."""
     origin = get_origin(type_) or type_
-    if origin in _STRUCTURES or _is_model(origin) or any(b in origin.__mro__ for b in _FROM_TEXT):
+    if origin in _STRUCTURES or _is_model(origin) or _is_from_text(origin):
         return _to(value, type_)
     if isinstance(value, origin):
         return value
@@ -83,6 +81,10 @@ def _inner(type_: Any, value: Any) -> Any:
 
 def _is_class(cls: Any) -> bool:
     return isinstance(cls, type) and not is_typeddict(cls)
+
+
+def _is_from_text(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, _FROM_TEXT)
 
 
 def _is_model(type_: Any) -> bool:
@@ -177,12 +179,8 @@ _STRUCTURES: dict[Any, Callable[[Any, tuple[Any, ...]], Any]] = {
 
 _STAND_INS = (OrderedSet, OrderedFrozenSet, set, frozenset)
 
-_FROM_TEXT: dict[type, Callable[[Any, str], Any]] = {
-    PurePath: lambda cls, text: cls(text),
-    Fraction: lambda cls, text: cls(text),
-    ZoneInfo: lambda cls, text: cls(text),
-}
-"""Types that JSON has as text and msgspec does not know."""
+_FROM_TEXT: tuple[type, ...] = (PurePath, Fraction, ZoneInfo)
+"""Types that JSON has as text, that can be made of it, and that msgspec does not know."""
 
 
 def _type_text(type_: Any) -> str:

@@ -57,6 +57,7 @@ FIELDS: dict[type[BaseException], tuple[str, ...]] = {
 
 Node = dict[str, Any]
 
+_type: Any = type
 _GROUP: Any = BaseExceptionGroup
 _args: Any = vars(BaseException)["args"]
 _space: Any = vars(BaseException)["__dict__"]
@@ -307,9 +308,9 @@ def _is_marked(exc: BaseException) -> bool:
 def remote_traceback(exc: BaseException) -> str | None:
     """Return where an exception was raised in the process that it came from, causes first."""
     parts: list[str] = []
-    link: BaseException | None = exc
+    link = exc
     for _ in range(_CHAIN_MAX):
-        if link is None or not (text := _recorded(link)):
+        if not (text := _recorded(link)):
             break
         parts.insert(0, text)
         cause = link.__cause__
@@ -447,10 +448,9 @@ def _made(names: tuple[str, ...], parents: tuple[type, ...]) -> type[BaseExcepti
     body["__doc__"] = "The class of this name is not imported in this process."
     name = path.rpartition(".")[2]
     try:
-        made: type[BaseException] = type(name, parents, body)
+        return _type(name, parents, body)  # type: ignore[no-any-return]
     except TypeError:  # the layouts of two builtin parents clash, which those of `names` did not
-        made = type(name, parents[:1], body)
-    return made
+        return _type(name, parents[:1], body)  # type: ignore[no-any-return]
 
 
 def _told(exc: BaseException) -> str:

@@ -61,6 +61,10 @@ _NESTED: Final = frozenset({list, dict})
 _dump = msgspec.json.Encoder().encode
 
 
+type_of: Callable[[object], type] = type
+"""The type of anything; type checkers would take that of an `Any` for something unknown."""
+
+
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -78,7 +82,7 @@ class Pen:
 
     def write(self, value: Any, /) -> Any:
         """Return a tree that JSON can hold, or raise `Refusal`."""
-        kind: type = type(value)
+        kind = type_of(value)
         return (_WRITERS.get(kind) or _writer_for(kind))(value, self)
 
     def spend(self, size: int) -> None:
@@ -112,7 +116,7 @@ def _each(items: Iterable[Any], holder: Any, step: Any, names: Any, pen: Pen) ->
     size = 0
     try:
         for item in items:
-            kind: type = type(item)
+            kind = type_of(item)
             if kind is str and item.isascii():
                 size += len(item)
                 put(item)
@@ -253,7 +257,7 @@ def _delta_parts(value: timedelta) -> list[int]:
 
 def _defaultdict(value: defaultdict[Any, Any], pen: Pen) -> Any:
     factory = value.default_factory
-    name = None if factory is None else _FACTORY_NAMES.get(factory)  # type: ignore[call-overload]
+    name = None if factory is None else _FACTORY_NAMES.get(factory)
     if factory is not None and name is None:
         raise Refusal(
             "is a `defaultdict` whose factory is no builtin type", "pass `dict(value)` instead"
@@ -436,7 +440,7 @@ def _type_text(cls: type) -> str:
 
 def read(tree: Any) -> Any:
     """Return the value of a tree, which is used up: its lists and dicts become the value's."""
-    kind: type = type(tree)
+    kind = type_of(tree)
     if kind is list:
         for i, item in enumerate(tree):
             if type(item) in _NESTED:
@@ -456,7 +460,7 @@ def read(tree: Any) -> Any:
 
 
 def _read_fields(tree: Any) -> dict[str, Any]:
-    kind: type = type(tree)
+    kind = type_of(tree)
     if kind is not dict:
         raise TypeError("fields are no object")
     for name, item in tree.items():
@@ -477,12 +481,9 @@ def _read_pairs(node: dict[str, Any]) -> dict[Any, Any]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
-_dict_update: Any = dict.update
-
-
 def _filled(empty: Any, node: dict[str, Any]) -> Any:
     # `Counter.update` would add to the counts, and ask them to be numbers.
-    _dict_update(empty, _read_pairs(node))
+    _mapping.update(empty, _read_pairs(node))
     return empty
 
 
@@ -516,6 +517,11 @@ def _read_path(node: dict[str, Any]) -> Any:
     return _PATHS[node[TAG]](read(node["v"]))
 
 
+# `Any`: nothing is known of their members.
+_mapping: Any = dict
+_ordered: Any = OrderedSet
+_ordered_frozen: Any = OrderedFrozenSet
+
 _FLOATS = {"nan": nan, "inf": inf, "-inf": -inf}
 
 _READERS: dict[str, _Reader] = {
@@ -523,8 +529,8 @@ _READERS: dict[str, _Reader] = {
     "int": lambda node: int(node["v"], 16),
     "float": lambda node: _FLOATS[node["v"]],
     "tuple": lambda node: tuple(_items(node)),
-    "set": lambda node: OrderedSet(_items(node)),
-    "frozenset": lambda node: OrderedFrozenSet(_items(node)),
+    "set": lambda node: _ordered(_items(node)),
+    "frozenset": lambda node: _ordered_frozen(_items(node)),
     "dict": _read_pairs,
     "OrderedDict": lambda node: OrderedDict(_read_pairs(node)),
     "Counter": lambda node: _filled(Counter(), node),

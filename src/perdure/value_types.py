@@ -112,9 +112,9 @@ def _spaces(module: str) -> Iterator[dict[str, object]]:
     if module == _main_name():
         names.insert(0, "__main__")
     for name in names:
-        space = sys.modules.get(name)
+        space: Any = sys.modules.get(name)
         if issubclass(type(space), ModuleType):
-            yield ModuleType.__getattribute__(space, "__dict__")  # type: ignore[arg-type]
+            yield ModuleType.__getattribute__(space, "__dict__")
 
 
 def _own(held: object) -> Mapping[str, object]:
@@ -219,7 +219,7 @@ def _plain_record(cls: type) -> Record:
     shape = shape_of(cls)
 
     def make(fields: dict[str, Any], _more: dict[str, Any]) -> object:
-        obj: object = object.__new__(cls)
+        obj = _object.__new__(cls)
         shape.fill(obj, fields)
         return obj
 
@@ -257,6 +257,7 @@ def _struct_record(cls: Any) -> Record:
     return Record(shape.take, make)
 
 
+_object: Any = object
 _CLASS: Any = vars(object)["__class__"]
 
 
@@ -322,9 +323,10 @@ def _model_record(cls: type) -> Record:
         return {part: value for part, value in parts.items() if value not in (None, _UNBOUND)}
 
     def make(fields: dict[str, Any], more: dict[str, Any]) -> object:
-        obj: object = object.__new__(cls)
+        obj = _object.__new__(cls)
         space.__get__(obj).update(fields)
-        parts = {**more, "set": OrderedSet(more.get("set", ()))}
+        given: OrderedSet[str] = OrderedSet(more.get("set", ()))
+        parts: dict[str, Any] = {**more, "set": given}
         for part, slot in _MODEL_PARTS.items():
             shape.slots[slot].__set__(obj, parts.get(part))
         return obj
@@ -401,7 +403,7 @@ def wrong_kind(cls: type, tag: str) -> NotDecodable:
 def member_key(member: Any) -> object:
     """Return the name of an enum's member, or the value of a flag that is made up of several."""
     name = member._name_
-    if type(member)._member_map_.get(name) is member:
+    if member.__class__._member_map_.get(name) is member:
         return name
     return int(member._value_)
 

@@ -21,7 +21,7 @@ from perdure.errors import NotDecodable, NotEncodable, ValueTooLarge
 from perdure.limits import LIMITS
 from perdure.value_convert import converted
 from perdure.value_errors import remote_traceback
-from perdure.value_forms import INT_MAX, INT_MIN, TAG, Pen, oversized, read
+from perdure.value_forms import INT_MAX, INT_MIN, TAG, Pen, oversized, read, type_of
 from perdure.value_types import Refusal
 
 __all__ = ["convert", "decode", "decode_error", "encode", "encode_error", "remote_traceback"]
@@ -162,8 +162,7 @@ def _weigh(value: Any, room: int) -> int:
         return _NOT_PLAIN
     weight = 1 + len(value)
     items: Any = value
-    outer: type = type(value)
-    if outer is dict:
+    if type_of(value) is dict:
         if not _STR.issuperset(map(type, value)) or TAG in value:
             return _NOT_PLAIN
         items = value.values()
@@ -172,7 +171,7 @@ def _weigh(value: Any, room: int) -> int:
         if bulk is not None:
             return bulk
     for item in items:
-        kind: type = type(item)
+        kind = type_of(item)
         if kind is str:
             weight += len(item)
         elif kind is int:

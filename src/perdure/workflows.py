@@ -45,7 +45,9 @@ class Workflow(Generic[P, R]):
 
     __perdure__ = "workflow"
 
-    def __init__(self, function: Callable[P, Coroutine[Any, Any, R]], name: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[P, Coroutine[Any, Any, R]], name: str | None = None
+    ) -> None:
         functools.update_wrapper(cast("Callable[..., Any]", self), function)
         self.function = function
         self.name = name or name_of(function)

@@ -19,8 +19,8 @@ from typing import Any
 
 from perdure import workflow
 from perdure.errors import Deadlocked, Endless
-from perdure.testing import VirtualLoop, cancel_at, raises, returns, run_in_memory
 from perdure.ordered import OrderedSet
+from perdure.testing import VirtualLoop, cancel_at, raises, returns, run_in_memory
 from perdure.testing.memory import MemoryRun
 from tests.differential import kit
 
@@ -55,14 +55,14 @@ asyncio.runners._cancel_all_tasks = _cancel_all_in_order  # type: ignore[attr-de
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-_TAIL = '''
+_TAIL = """
 
 async def run_{name}(_seconds=None):
     if _seconds is None:
         return await {name}()
     async with asyncio.timeout(_seconds):
         return await {name}()
-'''
+"""
 
 
 class Injected(RuntimeError):
@@ -182,12 +182,14 @@ async def _native(program: Any, schedule: Schedule, outcome: Outcome) -> Any:
 
 
 def _printer(lines: list[str]) -> Any:
-    def print_(*values: object, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False) -> None:
+    def print_(
+        *values: object, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False
+    ) -> None:
         if file is not None and file is not sys.stdout:
             print(*values, sep=sep, end=end, file=file, flush=flush)
         else:
             text = sep.join(map(str, values)) + end
-            lines.append(text[:-1] if text.endswith("\n") else text)
+            lines.append(text.removesuffix("\n"))
 
     return print_
 
@@ -195,7 +197,9 @@ def _printer(lines: list[str]) -> Any:
 # --- our side
 
 
-def perdure(source: Source, name: str, schedule: Schedule = Schedule()) -> tuple[Outcome, MemoryRun | None]:
+def perdure(
+    source: Source, name: str, schedule: Schedule = Schedule()
+) -> tuple[Outcome, MemoryRun | None]:
     """Run a program in Perdure, in memory."""
     module = source.fresh()
     outcome = Outcome()
@@ -215,7 +219,9 @@ def perdure(source: Source, name: str, schedule: Schedule = Schedule()) -> tuple
         assert memory.run.error is not None
         _failed(outcome, memory.run.error, source)
     outcome.printed = memory.printed
-    outcome.calls = [f"{call}{describe(_bound(call, args, kwargs))}" for call, args, kwargs in memory.calls]
+    outcome.calls = [
+        f"{call}{describe(_bound(call, args, kwargs))}" for call, args, kwargs in memory.calls
+    ]
     return outcome, memory
 
 
@@ -284,7 +290,9 @@ def describe_error(error: BaseException | None, depth: int = 0) -> Any:
 def differences(want: Outcome, got: Outcome) -> list[str]:
     """Say in words what differs."""
     if want.deadlocked or got.deadlocked:
-        return [] if want.deadlocked == got.deadlocked else [f"deadlock: {want.deadlocked} natively"]
+        return (
+            [] if want.deadlocked == got.deadlocked else [f"deadlock: {want.deadlocked} natively"]
+        )
     found = []
     for part in ("result", "error", "printed", "calls", "lines"):
         here, there = getattr(want, part), getattr(got, part)

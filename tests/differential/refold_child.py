@@ -27,7 +27,9 @@ def main(file: str, logs: str) -> int:
             module = source.fresh()
             flow = workflow(getattr(module, f"run_{log['name']}"))
             try:
-                run = refold(flow.program(), (decode_row(row.encode()) for row in log["rows"]), HOST)
+                run = refold(
+                    flow.program(), (decode_row(row.encode()) for row in log["rows"]), HOST
+                )
                 assert run.status == log["status"], (run.status, log["status"])
                 done += 1
             except (PerdureError, AssertionError) as error:

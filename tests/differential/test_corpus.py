@@ -13,6 +13,12 @@ import pytest
 from tests.differential import harness
 from tests.differential.harness import Schedule
 
+pytestmark = [
+    # Some programs leave coroutines and generators half-way: that is what they are about.
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 DELIBERATE: dict[str, str] = {
     "action_result_is_a_copy": "what goes to an action and comes back is copied, sharing and all",
     "set_and_deque_changed": "a set of the run says `dictionary changed size`, not `Set changed size`",

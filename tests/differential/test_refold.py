@@ -15,6 +15,11 @@ from tests.differential import harness
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 SOURCES = [pytest.param(source, id=source.name) for source in harness.sources()]
 
 
@@ -27,7 +32,9 @@ def test_logs_refold_in_another_process(source: harness.Source, tmp_path: Path) 
             _, memory = harness.perdure(source, name)
             if memory is not None:
                 rows = [encode_row(row).decode() for row in memory.rows]
-                lines.write(json.dumps({"name": name, "rows": rows, "status": memory.status}) + "\n")
+                lines.write(
+                    json.dumps({"name": name, "rows": rows, "status": memory.status}) + "\n"
+                )
                 written += 1
     environment = {
         **os.environ,
@@ -36,7 +43,15 @@ def test_logs_refold_in_another_process(source: harness.Source, tmp_path: Path) 
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
     }
     child = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.differential.refold_child", source.file, str(logs)],
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "tests.differential.refold_child",
+            source.file,
+            str(logs),
+        ],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

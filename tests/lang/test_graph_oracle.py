@@ -239,7 +239,9 @@ class World:
     async def act(self, number: Any, *given: Any) -> Any:
         self.log.append((number, given))
         self.trouble()
-        return Token(number, truth=self.flip()) if isinstance(number, int) else 0
+        token = Token(number)
+        token.truth = self.flip()
+        return token
 
     async def many(self, number: int) -> Any:
         while self.flip():
@@ -256,7 +258,7 @@ class World:
 
             def __enter__(self) -> None: ...
 
-            def __exit__(self, kind: Any, *_: object) -> bool:
+            def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
                 return kind is not None and issubclass(kind, self.classes)
 
         class Enter:
@@ -283,14 +285,9 @@ class World:
 
 
 class Token(int):
-    """A number that is true or false as the seed has it, and can be summed."""
+    """A number that is true or false as the seed has it."""
 
-    truth: bool
-
-    def __new__(cls, number: int, *, truth: bool = True) -> Token:
-        token = super().__new__(cls, number)
-        token.truth = truth
-        return token
+    truth = True
 
     def __bool__(self) -> bool:
         return self.truth
@@ -305,7 +302,7 @@ def run(source: str, seed: int) -> tuple[World, bool]:
     exec(compile(source, "program.py", "exec"), scope)
     try:
         asyncio.run(scope["program"]())
-    except (Exception, Enough):
+    except (LookupError, ValueError, ArithmeticError, ExceptionGroup, RuntimeError, Enough):
         return world, False
     return world, True
 

@@ -180,7 +180,10 @@ FAULTS: list[tuple[Any, Any, str]] = [
     (
         {},
         m.Model,
-        "payload should be `tests.values.models.Model`, but is a `dict`: 1 validation error for Model",
+        (
+            "payload should be `tests.values.models.Model`, but is a `dict`: 1 validation error for"
+            " Model"
+        ),
     ),
 ]
 

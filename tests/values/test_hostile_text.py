@@ -225,8 +225,8 @@ def test_a_module_that_makes_names_on_demand_is_not_asked():
         (
             '{"$":"data","of":"shop.gone:Order","v":{}}',
             (
-                "E203 there is no class `shop.gone:Order` in this process; import `shop.gone` before"
-                " reading; if the class has moved or was renamed, leave its old name behind as an"
+                "E203 there is no class `shop.gone:Order` in this process; import `shop.gone`"
+                " before reading; if the class has moved or was renamed, leave its old name behind as an"
                 " alias"
             ),
         ),
@@ -240,15 +240,15 @@ def test_a_module_that_makes_names_on_demand_is_not_asked():
         (
             '{"$":"enum","of":"tests.values.models:Colour","v":"GREEN"}',
             (
-                "E203 `tests.values.models:Colour` has no member `GREEN`; keep a member, or an alias"
-                " of its name, for as long as data holds it"
+                "E203 `tests.values.models:Colour` has no member `GREEN`; keep a member, or an"
+                " alias of its name, for as long as data holds it"
             ),
         ),
         (
             '{"$":"data","of":"tests.values.models:Slotted","v":{"gone":1}}',
             (
-                "E203 `tests.values.models:Slotted` has no field `gone`, but stored data has a value"
-                " for it; keep the field, or register the new form under a new class name"
+                "E203 `tests.values.models:Slotted` has no field `gone`, but stored data has a"
+                " value for it; keep the field, or register the new form under a new class name"
             ),
         ),
         (

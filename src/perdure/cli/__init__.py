@@ -13,9 +13,15 @@ from perdure import __version__
 from perdure.cli import check, graph
 from perdure.errors import PerdureError
 
-_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]] = {
+_COMMANDS: dict[
+    str, tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+] = {
     "graph": ("show the graph of a workflow", graph.arguments, graph.command),
-    "check": ("find everything that is wrong with the workflows of modules", check.arguments, check.command),
+    "check": (
+        "find everything that is wrong with the workflows of modules",
+        check.arguments,
+        check.command,
+    ),
 }
 
 

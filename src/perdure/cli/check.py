@@ -46,7 +46,9 @@ def _check(name: str, found: list[Diagnostic], checked: list[str]) -> None:
         module = load_module(name)
     flows = workflows_of(module)
     if not flows:
-        raise NotAWorkflow(f"module `{name}` defines no workflow", remedy="decorate one with @workflow")
+        raise NotAWorkflow(
+            f"module `{name}` defines no workflow", remedy="decorate one with @workflow"
+        )
     for flow in flows:
         checked.append(flow.name)
         found += flow.diagnose()

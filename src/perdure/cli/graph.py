@@ -16,11 +16,15 @@ from perdure.lang.graph_text import to_mermaid, to_text
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.add_argument("flow", metavar="MODULE:FLOW", help="such as orders:fulfil, or orders.py:fulfil")
+    parser.add_argument(
+        "flow", metavar="MODULE:FLOW", help="such as orders:fulfil, or orders.py:fulfil"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mermaid", action="store_true", help="as a Mermaid flowchart")
     form.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--no-data", action="store_true", help="leave the data edges out of Mermaid")
+    parser.add_argument(
+        "--no-data", action="store_true", help="leave the data edges out of Mermaid"
+    )
 
 
 def command(options: argparse.Namespace) -> int:

@@ -73,7 +73,10 @@ BOUND: dict[str, Binder] = {
         ("time:monotonic", "time:perf_counter", "time:process_time", "time:thread_time"),
         clock.monotonic_s,
     ),
-    **{f"time:{name}_ns": clock.time_ns for name in ("time", "monotonic", "perf_counter", "process_time")},
+    **{
+        f"time:{name}_ns": clock.time_ns
+        for name in ("time", "monotonic", "perf_counter", "process_time")
+    },
     "time:localtime": lambda run: clock.broken_down(run, local=True),
     "time:gmtime": lambda run: clock.broken_down(run, local=False),
     "uuid:uuid4": clock.uuid4,
@@ -82,7 +85,9 @@ BOUND: dict[str, Binder] = {
     "random:Random": clock.random_class,
     "logging:getLogger": lambda run: lambda name=None: console.RunLogger(run, name or "root"),
     **{
-        f"logging:{name}": (lambda name: lambda run: getattr(console.RunLogger(run, "root"), name))(name)
+        f"logging:{name}": (lambda name: lambda run: getattr(console.RunLogger(run, "root"), name))(
+            name
+        )
         for name in ("debug", "info", "warning", "error", "critical", "exception", "log")
     },
     "builtins:print": console.bound_print,

@@ -35,7 +35,9 @@ def zone_of(run: Run) -> dt.tzinfo:
 def now_of(run: Run, tz: dt.tzinfo | None = None) -> dt.datetime:
     """Give the time of the run; naive, in its own zone, when no zone is asked for."""
     exact = dt.datetime(1970, 1, 1, tzinfo=_UTC) + dt.timedelta(microseconds=run.now_us)
-    return exact.astimezone(zone_of(run)).replace(tzinfo=None) if tz is None else exact.astimezone(tz)
+    return (
+        exact.astimezone(zone_of(run)).replace(tzinfo=None) if tz is None else exact.astimezone(tz)
+    )
 
 
 class _Stands(type):

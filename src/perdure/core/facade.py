@@ -114,7 +114,10 @@ class Facade:
         return self._loop.create_task(coro, name, context)
 
     def call_soon(
-        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
     ) -> Handle:
         """Call back on the next turn."""
         handle = Handle(self._loop, callback, args, context)

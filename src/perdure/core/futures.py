@@ -193,7 +193,9 @@ class Future(Gate):
             raise InvalidStateError("invalid state")
         error = exception() if isinstance(exception, type) else exception
         if isinstance(error, StopIteration):
-            text = "StopIteration interacts badly with generators and cannot be raised into a Future"
+            text = (
+                "StopIteration interacts badly with generators and cannot be raised into a Future"
+            )
             if not SINCE_3_13:
                 raise TypeError(text)
             stopped = RuntimeError(text)
@@ -460,7 +462,7 @@ class Task(Future):
         if awaited.get_loop() is not self.loop.facade:
             self._refuse(_not_ours(awaited))
             return
-        awaited._asyncio_future_blocking = False  # noqa: SLF001 — asyncio's own protocol
+        awaited._asyncio_future_blocking = False
         self._wait_on(awaited)
         awaited.add_done_callback(self.wake_foreign, context=self.context)
 

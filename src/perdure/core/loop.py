@@ -129,7 +129,9 @@ class Loop:
         """Give a future of whatever can be awaited."""
         if isinstance(awaitable, Future):
             if awaitable.loop is not self:
-                raise ValueError("The future belongs to a different loop than the one specified as the loop argument")
+                raise ValueError(
+                    "The future belongs to a different loop than the one specified as the loop argument"
+                )
             return awaitable
         if is_coroutine(awaitable):
             return Task(self, awaitable)
@@ -220,7 +222,9 @@ class Loop:
     def _asyncgens_done(self, tasks: list[Task]) -> None:
         for task in tasks:
             if not task.cancelled() and task.exception() is not None:
-                self.report("an error occurred while an asynchronous generator was closed", task.error)
+                self.report(
+                    "an error occurred while an asynchronous generator was closed", task.error
+                )
         self.close()
 
     def close(self) -> None:

@@ -18,7 +18,14 @@ from perdure.errors import BadPolicy, RetryAfter
 Seconds = float | int | str | timedelta
 """A duration: seconds as a number, `"30s"`, `"5m"`, `"2h"`, `"1d"`, `"250ms"`, or a timedelta."""
 
-_UNITS_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_UNITS_US = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)", re.ASCII)
 
 
@@ -45,7 +52,9 @@ def _from_text(text: str, what: str) -> int:
     compact = text.replace(" ", "")
     parts = _PART.findall(compact)
     if not parts or "".join(n + u for n, u in parts) != compact:
-        raise BadPolicy(f"{what} is {text!r}", remedy='write it as "30s", "5m", "1h 30m" or "250ms"')
+        raise BadPolicy(
+            f"{what} is {text!r}", remedy='write it as "30s", "5m", "1h 30m" or "250ms"'
+        )
     return round(sum(float(number) * _UNITS_US[unit] for number, unit in parts))
 
 

@@ -193,7 +193,12 @@ class Run(Loop):
     # --- what flows ask for
 
     def begin(
-        self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], site: str, policy: Policy
+        self,
+        target: Target,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        site: str,
+        policy: Policy,
     ) -> Future:
         """Dispatch a call; its outcome settles the future."""
         raw = _encode_arguments(target, args, kwargs)
@@ -204,7 +209,9 @@ class Run(Loop):
         """Show a line, once the fact under which it was said is durable."""
         self.effects.append(Say(text, level, logger))
 
-    def record(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Give what `function` gave when this fact was first folded."""
         if self.replayed is None:
             raw = self._record_now(function, args, kwargs)
@@ -287,7 +294,7 @@ def _started(run: Run, fact: Started) -> Callable[[], object]:
     if run.seq:
         raise WrongFact(f"a run starts once, and this one has {run.seq} facts")
     args, kwargs = decode_arguments(fact.args)
-    return lambda: run._begin(fact, args, kwargs)  # noqa: SLF001 — the table is part of Run
+    return lambda: run._begin(fact, args, kwargs)
 
 
 def _open_call(run: Run, fact: Completed | Failed | Lost) -> Call:

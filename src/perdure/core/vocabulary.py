@@ -11,10 +11,10 @@ from asyncio import BrokenBarrierError, CancelledError, InvalidStateError, Queue
 
 __all__ = [
     "EAGER_GATHER",
-    "SINCE_3_12",
-    "SINCE_3_13",
     "LATE_UNCANCEL",
     "LAZY_AS_COMPLETED",
+    "SINCE_3_12",
+    "SINCE_3_13",
     "TASK_WAIT_FOR",
     "BrokenBarrierError",
     "CancelledError",

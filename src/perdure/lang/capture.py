@@ -36,7 +36,19 @@ from perdure.lang.recipes import (
 from perdure.lang.source import ModuleSource, module_source, source_of
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 
-ATOMS = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
+ATOMS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    range,
+    slice,
+    type(...),
+    type(NotImplemented),
+)
 
 _STDLIB = tuple(
     path
@@ -54,7 +66,9 @@ def is_user_module(name: str) -> bool:
         return bool(getattr(module, "__perdure_captured__", False))
     file = getattr(module, "__file__", None)
     if file is None:
-        return getattr(module, "__loader__", None) is not None and name not in sys.builtin_module_names
+        return (
+            getattr(module, "__loader__", None) is not None and name not in sys.builtin_module_names
+        )
     return not (file.startswith("<frozen") or str(file).startswith(_STDLIB))
 
 
@@ -131,7 +145,9 @@ class Capture:
             return Same(value)
         problem = _problem(value)
         if problem is not None:
-            self.found.append(place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2]))
+            self.found.append(
+                place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2])
+            )
             return Same(value)
         return self._instance(value, place) if is_user_module(kind.__module__) else Same(value)
 
@@ -167,7 +183,11 @@ class Capture:
         )
 
     def _globals(
-        self, value: types.FunctionType, code: types.CodeType, source: ModuleSource, node: ast.AST | None
+        self,
+        value: types.FunctionType,
+        code: types.CodeType,
+        source: ModuleSource,
+        node: ast.AST | None,
     ) -> None:
         space = self.spaces.setdefault(value.__globals__["__name__"], {})
         for name in global_names(code):
@@ -186,7 +206,8 @@ class Capture:
         contents = [_content(cell) for cell in value.__closure__ or ()]
         simple = all(isinstance(each, (types.FunctionType, type, *ATOMS)) for each in contents)
         wraps = any(
-            isinstance(each, types.FunctionType) and is_user_module(each.__globals__.get("__name__", ""))
+            isinstance(each, types.FunctionType)
+            and is_user_module(each.__globals__.get("__name__", ""))
             for each in contents
         )
         if not (simple and wraps):
@@ -201,9 +222,7 @@ class Capture:
             self.alive.append(cell)
             self.recipes.append(None)
             content = _content(cell)
-            self.recipes[known] = Cell(
-                None if content is _EMPTY else self.capture(content, place)
-            )
+            self.recipes[known] = Cell(None if content is _EMPTY else self.capture(content, place))
         return known
 
     def _each(self, values: Any, place: Place) -> tuple[int, ...] | None:
@@ -232,15 +251,19 @@ class Capture:
         return len(self.recipes) > before
 
     def _instance(self, value: Any, place: Place) -> Recipe:
-        if isinstance(value, (BaseException, tuple, str, int, float)) or hasattr(value, "__perdure__"):
+        if isinstance(value, (BaseException, tuple, str, int, float)) or hasattr(
+            value, "__perdure__"
+        ):
             return Same(value)
         state = dict(_state(value))
         if not state:
             return Same(value)
         parts = self._pairs(state, place) or ()
         is_fixed = getattr(type(value), "__dataclass_params__", None)
-        if is_fixed is not None and is_fixed.frozen and all(
-            isinstance(self.recipes[part], Same) for _, part in parts
+        if (
+            is_fixed is not None
+            and is_fixed.frozen
+            and all(isinstance(self.recipes[part], Same) for _, part in parts)
         ):
             return Same(value)
         return Instance(functools.partial(_bare, type(value)), parts)
@@ -269,7 +292,11 @@ def _state(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _rewrap(function: types.FunctionType, cells: list[Any]) -> types.FunctionType:
     made = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells),
     )
     made.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(made, function)
@@ -344,7 +371,9 @@ def _partial(capture: Capture, value: Any, place: Place) -> Recipe:
 
 def _make_partial(names: tuple[str, ...], parts: list[Any]) -> Any:
     split = len(parts) - len(names)
-    return functools.partial(parts[0], *parts[1:split], **dict(zip(names, parts[split:], strict=True)))
+    return functools.partial(
+        parts[0], *parts[1:split], **dict(zip(names, parts[split:], strict=True))
+    )
 
 
 def _cached(capture: Capture, value: Any, place: Place) -> Recipe:

@@ -15,7 +15,7 @@ Invariants, each checked by `validate`:
 * some output can be reached, or the workflow loops for ever;
 * a node is marked dead iff no way leads to it, and only a started or an output node leads nowhere;
 * arrivals that are neither back nor join edges fit the gate: see `ARRIVALS`;
-* without back edges the graph has no cycle, and every back edge closes one.
+* without back edges the graph has no cycle, and every back edge that can be gone closes one.
 """
 
 from __future__ import annotations
@@ -253,7 +253,9 @@ def _cycles(view: _View) -> Iterator[str]:
 def _backs(view: _View) -> Iterator[str]:
     """A loop's back edge closes a forward way; a join's may close one that needs a loop."""
     for edge in view.flow:
-        if edge.back and edge.source not in view.reach([edge.target], back=edge.join):
+        if not edge.back or view.by_id[edge.source].dead:
+            continue
+        if edge.source not in view.reach([edge.target], back=edge.join):
             yield f"{edge.source} -> {edge.target}: a back edge that closes no cycle"
 
 

@@ -22,8 +22,9 @@ from typing import ClassVar, Final
 import msgspec
 
 from perdure.lang.graph import Graph, Kind, Span
-from perdure.lang.graph_awaits import Awaits, Keys, Meaning, Resolve, Sink
+from perdure.lang.graph_awaits import Awaits, Keys, Sink
 from perdure.lang.graph_flow import NOTHING, Comprehension, Effect, parts, reading, writing
+from perdure.lang.graph_meaning import Meaning, Resolve
 from perdure.lang.graph_sketch import Exit, Frame, Jump, Piece, Way, finish
 from perdure.lang.graph_syntax import (
     case_text,
@@ -183,22 +184,24 @@ class Builder(Awaits):
         self.meet(stmt, ends)
 
     def _match(self, stmt: ast.Match) -> None:
-        keys, patterns = self.visit(stmt.subject), [part for c in stmt.cases for part in parts(c)]
-        effect = self.effect(stmt.subject, keys=keys).then(self.effect(*patterns[:]).maybe())
+        keys = self.visit(stmt.subject)
+        patterns = [part for case in stmt.cases for part in (case.pattern, case.guard)]
+        effect = self.effect(stmt.subject, keys=keys).then(self.effect(*patterns).maybe())
         text = text_of(header(stmt))
         node = self.sketch.add("branch", text.rstrip(":"), stmt, effect=effect, source=text)
         ends: list[Exit] = []
         skipped: tuple[Exit, ...] = ()
         for case in stmt.cases:
+            self.sketch.at = case.pattern
             with self.arm(node, case_text(case), *skipped):
-                skipped = self._case_guard(case)
+                skipped += self._case_guard(case)
                 self.block(case.body)
                 ends += self.sketch.take()
-        certain = irrefutable(stmt.cases[-1])
-        self.meet(stmt, [*ends, *skipped, *(() if certain else (Exit(node, "else"),))])
+        missed = () if irrefutable(stmt.cases[-1]) else (Exit(node, "else"), *skipped)
+        self.meet(stmt, [*ends, *missed])
 
     def _case_guard(self, case: ast.match_case) -> tuple[Exit, ...]:
-        """Draw a guard that awaits; where it is false, the next case is tried."""
+        """Draw a guard that awaits; where it is false, the later cases are tried."""
         if case.guard is None or not self.busy(case.guard):
             return ()
         node = self.branch(case.guard, case.guard, keys=self.visit(case.guard))
@@ -373,7 +376,11 @@ class Builder(Awaits):
         with self.sketch.region(node):
             self._items(stmt, items[1:])
             ends = self.sketch.take()
-        self.meet(stmt, (*ends, *self._suppressed(items[0], node)))
+        last, suppressed = len(self.sketch.drafts), self._suppressed(items[0], node)
+        self.meet(stmt, (*ends, *suppressed))
+        if suppressed:
+            self.sketch.settle()
+            self.sketch.leak(node, last, self.sketch.cursor[0].node)
 
     def _suppressed(self, item: ast.withitem, node: int) -> tuple[Exit, ...]:
         """`with suppress(KeyError)`: an exception inside leads to what follows."""

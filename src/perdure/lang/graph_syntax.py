@@ -30,9 +30,8 @@ def span_of(first: ast.AST, last: ast.AST | None = None) -> Span:
     """Give the place of one piece of code, or from one piece to another."""
     last = last or first
     line, col = getattr(first, "lineno", 1), getattr(first, "col_offset", 0)
-    return Span(
-        line, col, getattr(last, "end_lineno", None) or line, getattr(last, "end_col_offset", col)
-    )
+    end_line, end_col = getattr(last, "end_lineno", None), getattr(last, "end_col_offset", None)
+    return Span(line, col, end_line or line, col if end_col is None else end_col)
 
 
 def last_name(node: ast.expr) -> str:

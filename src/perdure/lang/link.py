@@ -102,7 +102,9 @@ def diagnose(function: FunctionType, world: World) -> list[Diagnostic]:
     try:
         capture, _ = _capture(function, world)
     except SourceUnproved as error:
-        return [Diagnostic(function.__code__.co_filename, 1, 0, 1, "L108", error.what, error.remedy)]
+        return [
+            Diagnostic(function.__code__.co_filename, 1, 0, 1, "L108", error.what, error.remedy)
+        ]
     return sorted(set(capture.found))
 
 

@@ -11,7 +11,9 @@ from perdure.lang.capture import Place
 from perdure.lang.diagnostics import Diagnostic
 from perdure.lang.recipes import World
 
-_FRESH = frozenset({"uuid:uuid1", "uuid:uuid4", "time:time", "time:time_ns", "time:monotonic", "random:random"})
+_FRESH = frozenset(
+    {"uuid:uuid1", "uuid:uuid4", "time:time", "time:time_ns", "time:monotonic", "random:random"}
+)
 
 
 def check_class(cls: type, place: Place, world: World) -> list[Diagnostic]:

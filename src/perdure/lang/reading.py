@@ -57,7 +57,11 @@ def _resolver(scope: Scope) -> Callable[[ast.expr], Meaning | None]:
 
 def _options(callee: ast.expr) -> ast.expr | None:
     """Give `charge` of `charge.options(retry=5)`."""
-    if isinstance(callee, ast.Call) and isinstance(callee.func, ast.Attribute) and callee.func.attr == "options":
+    if (
+        isinstance(callee, ast.Call)
+        and isinstance(callee.func, ast.Attribute)
+        and callee.func.attr == "options"
+    ):
         return callee.func.value
     return None
 

@@ -49,13 +49,14 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
             yield each.id
         elif isinstance(each, ast.arg):
             yield each.arg
-        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and each is not node:
+        elif (
+            isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            and each is not node
+        ):
             yield each.name
         elif isinstance(each, ast.alias):
             yield (each.asname or each.name).partition(".")[0]
-        elif isinstance(each, ast.ExceptHandler) and each.name:
-            yield each.name
-        elif isinstance(each, (ast.MatchAs, ast.MatchStar)) and each.name:
+        elif (isinstance(each, ast.ExceptHandler) and each.name) or (isinstance(each, (ast.MatchAs, ast.MatchStar)) and each.name):
             yield each.name
 
 
@@ -122,9 +123,7 @@ def _outside(checker: Checker, node: ast.AST, key: str) -> None:
     if module == "builtins":
         checker.say(node, "L104", f"`{name}` cannot be used in a workflow", OUTSIDE[key])
     else:
-        checker.say(
-            node, "L105", f"`{module}.{name}` lies outside of the run", OUTSIDE[key]
-        )
+        checker.say(node, "L105", f"`{module}.{name}` lies outside of the run", OUTSIDE[key])
 
 
 def _statement(checker: Checker, node: Any) -> None:

@@ -4,8 +4,8 @@ The text is compiled and its code objects compared with the live ones; it is nev
 """
 
 from __future__ import annotations
-
 import __future__ as future_features
+
 import ast
 import linecache
 import sys
@@ -56,7 +56,9 @@ class ModuleSource:
             )
         if self._lowered is None:
             tree = _OwnSets().visit(ast.parse(self.text, self.file))
-            self._lowered = self._compile(ast.fix_missing_locations(tree), code.co_flags & _FUTURE, 0)
+            self._lowered = self._compile(
+                ast.fix_missing_locations(tree), code.co_flags & _FUTURE, 0
+            )
         return self._lowered[key][place]
 
     def _live_codes(self, flags: int) -> dict[Key, list[CodeType]]:
@@ -65,9 +67,7 @@ class ModuleSource:
         return self._live[flags]
 
     def _compile(self, what: Any, flags: int, optimize: int) -> dict[Key, list[CodeType]]:
-        whole = compile(
-            what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize
-        )
+        whole = compile(what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize)
         found: dict[Key, list[CodeType]] = {}
         for code in _functions(whole):
             found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)

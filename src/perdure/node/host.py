@@ -56,10 +56,10 @@ class AsyncioHost:
 
     def enter(self, loop: Loop) -> _Entered:
         """Make the loop of the run the running one, and keep what was."""
-        before = events._get_running_loop()  # noqa: SLF001 — the register has no public name
+        before = events._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
         _AsyncGenerators(loop).install()
-        events._set_running_loop(loop.facade)  # type: ignore[arg-type]  # noqa: SLF001
+        events._set_running_loop(loop.facade)  # type: ignore[arg-type]
         output = sys.stdout
         sys.stdout = RunOutput(output)
         return before, hooks, output
@@ -70,16 +70,16 @@ class AsyncioHost:
         if isinstance(sys.stdout, RunOutput):
             sys.stdout.finish(loop)
         sys.stdout = output  # type: ignore[has-type]
-        events._set_running_loop(before)  # type: ignore[has-type]  # noqa: SLF001
+        events._set_running_loop(before)  # type: ignore[has-type]
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
 
     def enter_task(self, loop: Loop, task: Task) -> None:
         """Make `task` the current one."""
-        asyncio.tasks._enter_task(loop.facade, task)  # type: ignore[attr-defined]  # noqa: SLF001
+        asyncio.tasks._enter_task(loop.facade, task)  # type: ignore[attr-defined]
 
     def leave_task(self, loop: Loop, task: Task) -> None:
         """Make none the current one."""
-        asyncio.tasks._leave_task(loop.facade, task)  # type: ignore[attr-defined]  # noqa: SLF001
+        asyncio.tasks._leave_task(loop.facade, task)  # type: ignore[attr-defined]
 
 
 class _AsyncGenerators:

@@ -16,7 +16,17 @@ from msgspec import Raw
 
 from perdure import values
 from perdure.core.effects import AnyEffect, Arm, Disarm, Dispatch, Finished, Revoke, Say
-from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Fired, Lost, Row, Signalled, Started
+from perdure.core.facts import (
+    AnyFact,
+    Cancelled,
+    Completed,
+    Failed,
+    Fired,
+    Lost,
+    Row,
+    Signalled,
+    Started,
+)
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.refold import refold
 from perdure.core.run import Run, decode_arguments
@@ -130,7 +140,9 @@ class Engine:
             late = limit_us is not None and answer.after_us > limit_us
             after_us = limit_us if late and limit_us is not None else answer.after_us
             delay_s = (wait_us + after_us) / 1_000_000
-            self.loop.call_later(delay_s, self._answered, effect, _timed_out(effect) if late else answer)
+            self.loop.call_later(
+                delay_s, self._answered, effect, _timed_out(effect) if late else answer
+            )
         elif wait_us:
             self.loop.call_later(wait_us / 1_000_000, self._run_body, effect)
         elif effect.kind == "workflow":
@@ -169,7 +181,9 @@ class Engine:
         if answer.lost:
             self.feed(Lost(at_us, effect.call, effect.token))
         elif answer.error is not None:
-            self.feed(Failed(at_us, effect.call, effect.token, Raw(values.encode_error(answer.error))))
+            self.feed(
+                Failed(at_us, effect.call, effect.token, Raw(values.encode_error(answer.error)))
+            )
         else:
             value = Raw(values.encode(answer.value, f"result of {effect.target}"))
             self.feed(Completed(at_us, effect.call, effect.token, value))
@@ -266,7 +280,7 @@ def run_in_memory(
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             runner.run(_carry_out(memory, fact, Script(script), list(events)))
 
-    if asyncio._get_running_loop() is None:  # noqa: SLF001 — no public way asks without raising
+    if asyncio._get_running_loop() is None:
         carry_out()
     else:
         _in_thread(carry_out)

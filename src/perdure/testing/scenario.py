@@ -1,7 +1,7 @@
 """Given, when, then: one run, driven fact by fact, with what each fact causes held against what you say.
 
-    given(fulfil, order).then(calls("charge", order))
-        .when(completes("charge", "paid")).then(calls("ship", 1), calls("ship", 2))
+given(fulfil, order).then(calls("charge", order))
+    .when(completes("charge", "paid")).then(calls("ship", 1), calls("ship", 2))
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Expected = tuple[Any, ...]
 class Scenario:
     """A run that a test drives by hand."""
 
-    def __init__(self, workflow: Workflow[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, workflow: Workflow[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         self.memory = MemoryRun(workflow)
         self.now_us = START_US
         self.caused: list[Expected] = []
@@ -55,7 +57,9 @@ class Scenario:
     def _apply(self, fact: AnyFact) -> None:
         applied = self.run.apply(fact)
         self.memory.keep(applied.row, applied.effects)
-        self.caused += [seen for effect in applied.effects if (seen := self._seen(effect)) is not None]
+        self.caused += [
+            seen for effect in applied.effects if (seen := self._seen(effect)) is not None
+        ]
 
     def _seen(self, effect: Any) -> Expected | None:
         return _SEEN[type(effect)](self, effect)
@@ -66,7 +70,9 @@ class Scenario:
         for call in self.run.calls.values():
             if _short(call.target.name) == name:
                 return call.number, call.token
-        raise WrongFact(f"the run waits for no call of `{name}`", remedy=f"it waits for {self._waits()}")
+        raise WrongFact(
+            f"the run waits for no call of `{name}`", remedy=f"it waits for {self._waits()}"
+        )
 
     def _waits(self) -> str:
         return ", ".join(_short(call.target.name) for call in self.run.calls.values()) or "nothing"

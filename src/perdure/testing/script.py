@@ -45,7 +45,9 @@ class Script:
     """The answers of a test, by action."""
 
     def __init__(self, given: Mapping[Any, Scripted] | None) -> None:
-        self.entries: dict[str, Scripted] = {_name(key): value for key, value in (given or {}).items()}
+        self.entries: dict[str, Scripted] = {
+            _name(key): value for key, value in (given or {}).items()
+        }
         self.turns: dict[str, Iterator[Any]] = {}
 
     def answer(self, dispatch: Dispatch) -> Answer | None:

@@ -157,7 +157,9 @@ class Gathering(Future):
             self._finish()
 
     def _finish(self) -> None:
-        if self.asked:  # as asyncio has it: the cancellation of the last in line, whatever it came to
+        if (
+            self.asked
+        ):  # as asyncio has it: the cancellation of the last in line, whatever it came to
             self.set_exception(self.children[-1]._make_cancelled_error())
         else:
             self.set_result([_outcome(child) for child in self.children])
@@ -470,4 +472,3 @@ async def _wait_for_as_task(fut: Any, timeout: float | None) -> Any:
         return await _wait_for_no_time(future)
     finally:
         run.disarm(timer)
-
