@@ -49,6 +49,7 @@ class Action(Generic[P, R]):
         return f"<action {self.name}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Make a durable call in a workflow; just run it anywhere else."""
         run = CURRENT.get()
         if run is None or run.outside:
             return self.run_here(*args, **kwargs)
@@ -56,7 +57,8 @@ class Action(Generic[P, R]):
         return perform(run, self.target, args, kwargs, site(), self.policy)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)  # type: ignore[call-arg]
+        call = cast("Callable[..., Any]", self)
+        return self if instance is None else functools.partial(call, instance)
 
     def run_here(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """Run the body, with no run, no retries and nothing written down."""
@@ -187,4 +189,5 @@ class _Decorator:
     @overload
     def __call__(self, function: Callable[P, R], /) -> Action[P, R]: ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
-        return Action(function, self.name or name_of(function), self.policy)
+        made: Action[..., Any] = Action(function, self.name or name_of(function), self.policy)
+        return made

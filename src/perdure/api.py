@@ -65,8 +65,8 @@ def record(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     return result
 
 
-record.__perdure__ = "record"  # type: ignore[attr-defined]
-signal.__perdure__ = "signal"  # type: ignore[attr-defined]
+setattr(record, "__perdure__", "record")  # noqa: B010 — how graphs and rules know it
+setattr(signal, "__perdure__", "signal")  # noqa: B010 — how graphs and rules know it
 
 
 def now(tz: dt.tzinfo | None = dt.UTC) -> dt.datetime:
@@ -82,4 +82,4 @@ async def sleep_until(when: dt.datetime) -> None:
     await sleep(left / dt.timedelta(seconds=1))
 
 
-sleep_until.__perdure__ = "timer"  # type: ignore[attr-defined]
+setattr(sleep_until, "__perdure__", "timer")  # noqa: B010 — how graphs and rules know it

@@ -1,4 +1,4 @@
-"""`race`, `any_of`, `all_of`, `first`, and `Task.run / all / any / race / delay`: plain asyncio, in a run and outside.
+"""`race`, `any_of`, `all_of`, `first`, and Rhythm's `Task`: plain asyncio, in a run and outside.
 
 This module is captured into programs like a module of the user's: what it says is asyncio
 means the loop of the run inside of one, and the real one everywhere else.
@@ -100,11 +100,12 @@ def _started(things: tuple[Any, ...]) -> tuple[list[Any] | None, list[Any]]:
     """Start what was given, in order; give the keys, if it was a dict, and the tasks."""
     keys: list[Any] | None = None
     given: Iterable[Any] = things
-    if len(things) == 1 and isinstance(things[0], Mapping):
-        keys = list(things[0])
-        given = list(things[0].values())
-    elif len(things) == 1 and not isinstance(things[0], Awaitable):
-        given = list(things[0])
+    only: Any = things[0] if len(things) == 1 else None
+    if issubclass(type(only), Mapping):
+        keys = list(only)
+        given = list(only.values())
+    elif len(things) == 1 and not issubclass(type(only), Awaitable):
+        given = list(only)
     return keys, [asyncio.ensure_future(each) for each in given]
 
 
@@ -122,7 +123,7 @@ async def _cancel(tasks: list[Any]) -> None:
 
 
 class _Names:
-    """A handful of functions under one name. An object, so that a program captures what it holds."""
+    """Some functions under one name. An object, so that a program captures what it holds."""
 
     def __init__(self, **functions: Any) -> None:
         self.__dict__.update(functions)
@@ -143,4 +144,4 @@ Task = _Names(run=_run, all=all_of, any=any_of, race=race, delay=_delay)
 """Rhythm's names: `Task.run` starts and gives a handle; `Task.all`, `any`, `race`, `delay`."""
 
 for _function, _kind in ((all_of, "gather"), (race, "race"), (any_of, "race"), (first, "race")):
-    _function.__perdure__ = _kind  # type: ignore[attr-defined]  # how a graph knows them
+    setattr(_function, "__perdure__", _kind)  # noqa: B010 — how a graph knows them

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
@@ -31,8 +31,8 @@ _collecting: ContextVar[bool] = ContextVar("perdure.collecting", default=False)
 
 
 @contextmanager
-def collecting() -> Iterator[None]:
-    """Let refused workflows be defined, so that all that is wrong with a module can be told at once."""
+def collecting() -> Generator[None, None, None]:
+    """Let refused workflows be defined, so that all that is wrong with them is told at once."""
     token = _collecting.set(True)
     try:
         yield
@@ -63,6 +63,7 @@ class Workflow(Generic[P, R]):
         return f"<workflow {self.name}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Start a child run in a workflow; just run it anywhere else."""
         run = CURRENT.get()
         if run is None or run.outside:
             return self.function(*args, **kwargs)

@@ -296,13 +296,17 @@ class Token(int):
         return self.truth
 
 
+# What a program may end with: what `World.trouble` raises, or its own nonsense.
+ENDS = (Enough, LookupError, ValueError, ArithmeticError, ExceptionGroup, TypeError, RuntimeError)
+
+
 def run(source: str, seed: int) -> tuple[World, bool]:
     world = World(seed)
     scope = world.names()
     exec(compile(source, "program.py", "exec"), scope)
     try:
         asyncio.run(scope["program"]())
-    except (LookupError, ValueError, ArithmeticError, ExceptionGroup, RuntimeError, Enough):
+    except ENDS:
         return world, False
     return world, True
 

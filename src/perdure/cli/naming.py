@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,11 +16,11 @@ from perdure.workflows import Workflow
 def load_module(name: str) -> ModuleType:
     """Import a module by its dotted name, or a file by its path, from the current folder."""
     if name.endswith(".py"):
-        path = os.path.abspath(name)
-        sys.path.insert(0, os.path.dirname(path))
-        name = os.path.basename(path).removesuffix(".py")
+        path = Path(name).resolve()
+        sys.path.insert(0, str(path.parent))
+        name = path.stem
     else:
-        sys.path.insert(0, os.getcwd())
+        sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
     except PerdureError:
@@ -28,7 +28,7 @@ def load_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise NotAWorkflow(
             f"there is no module `{error.name}`",
-            remedy=f"looked in {os.getcwd()} and in what is installed",
+            remedy=f"looked in {Path.cwd()} and in what is installed",
         ) from error
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -40,11 +40,10 @@ def load_module(name: str) -> ModuleType:
 
 def workflows_of(module: ModuleType) -> list[Workflow[Any, Any]]:
     """Give the workflows that a module defines, in the order of its text."""
-    found = {
-        id(value): value
-        for value in vars(module).values()
-        if isinstance(value, Workflow) and value.function.__module__ == module.__name__
-    }
+    found: dict[int, Workflow[Any, Any]] = {}
+    for value in vars(module).values():
+        if issubclass(type(value), Workflow) and value.function.__module__ == module.__name__:
+            found[id(value)] = value
     return sorted(found.values(), key=lambda flow: flow.function.__code__.co_firstlineno)
 
 
@@ -55,8 +54,9 @@ def load_workflow(name: str) -> Workflow[Any, Any]:
     known = [flow.function.__name__ for flow in workflows_of(module)]
     if not flow_name and len(known) == 1:
         flow_name = known[0]
-    value = getattr(module, flow_name, None)
-    if not isinstance(value, Workflow):
+    value: Any = getattr(module, flow_name, None)
+    if not issubclass(type(value), Workflow):
         there = ", ".join(f"{module_name}:{each}" for each in known) or "none"
         raise NotAWorkflow(f"`{name}` is not a workflow", remedy=f"workflows there: {there}")
-    return value
+    flow: Workflow[Any, Any] = value
+    return flow

@@ -83,13 +83,8 @@ BOUND: dict[str, Binder] = {
     "uuid:uuid1": clock.uuid4,
     **{f"random:{name}": clock.random_method(name) for name in _RANDOM},
     "random:Random": clock.random_class,
-    "logging:getLogger": lambda run: lambda name=None: console.RunLogger(run, name or "root"),
-    **{
-        f"logging:{name}": (lambda name: lambda run: getattr(console.RunLogger(run, "root"), name))(
-            name
-        )
-        for name in ("debug", "info", "warning", "error", "critical", "exception", "log")
-    },
+    "logging:getLogger": console.get_logger,
+    **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
     "builtins:print": console.bound_print,
     "builtins:set": _same(OrderedSet),
     "builtins:frozenset": _same(OrderedFrozenSet),
@@ -103,7 +98,7 @@ BOUND_MODULES = frozenset(
 
 
 class BoundModule(ModuleType):
-    """A module of the outside as a run sees it: what is bound is bound, the rest is the real one."""
+    """A module of the outside as a run sees it: some of it bound, the rest the real one."""
 
     def __init__(self, run: Run, real: ModuleType) -> None:
         super().__init__(real.__name__, real.__doc__)

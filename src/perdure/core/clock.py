@@ -149,6 +149,7 @@ class Refusal:
         self.only_bare = only_bare
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse, or call the real thing where that is allowed."""
         if self.run.outside or (self.only_bare and args):
             return self.real(*args, **kwargs)
         raise NotHere(f"`{self.name}` was called in a workflow", remedy=self.remedy)

@@ -6,7 +6,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from perdure.core.run import Run
 
@@ -58,9 +58,9 @@ class RunLogger:
     ) -> None:
         """Say a line at a level."""
         text = _formatted(str(msg), args)
-        error = sys.exception() if exc_info is True else exc_info
+        error: Any = sys.exception() if exc_info is True else exc_info
         if isinstance(error, tuple):
-            error = error[1]
+            error = cast("tuple[Any, Any, Any]", error)[1]
         if isinstance(error, BaseException):
             text += "\n" + "".join(traceback.format_exception_only(error)).rstrip("\n")
         self.run.say(text, level, self.name)
@@ -91,6 +91,23 @@ class RunLogger:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(logging.getLogger(self.name), name)
+
+
+METHODS = ("debug", "info", "warning", "error", "critical", "exception", "log")
+
+
+def get_logger(run: Run) -> Callable[..., RunLogger]:
+    """Give `logging.getLogger`."""
+
+    def get(name: str | None = None) -> RunLogger:
+        return RunLogger(run, name or "root")
+
+    return get
+
+
+def root_method(name: str) -> Callable[[Run], Any]:
+    """Give a function of the `logging` module, which speaks for the root logger."""
+    return lambda run: getattr(RunLogger(run, "root"), name)
 
 
 def _formatted(text: str, args: tuple[object, ...]) -> str:

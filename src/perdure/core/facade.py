@@ -1,4 +1,4 @@
-"""The loop as libraries made for asyncio expect to find it: what is pure works, the rest is refused.
+"""The loop in the shape that libraries expect: what is pure works, the rest is refused.
 
 Code that Perdure does not capture (methods of classes, libraries) calls asyncio's own functions;
 those ask for the running loop and get this. They end up on the same tasks, futures and timers.

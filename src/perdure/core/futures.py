@@ -220,7 +220,7 @@ class Future(Gate):
         self.loop.unseen.add(self)
 
     def _take_error(self, error: BaseException) -> BaseException:
-        """Give the error with the traceback that it came with; with none the next time, as asyncio."""
+        """Give the error with the traceback that it came with: once, as asyncio does."""
         self._seen()
         traceback, self.traceback = self.traceback, None
         return error.with_traceback(traceback)
@@ -482,7 +482,7 @@ def _other_run(awaited: Future) -> ForeignAwaitable:
 
 
 def _not_ours(awaited: Any) -> ForeignAwaitable:
-    kind = type(awaited)
+    kind: type = awaited.__class__
     return ForeignAwaitable(
         f"a `{kind.__module__}.{kind.__qualname__}` cannot be awaited in a workflow",
         remedy="it belongs to another event loop: move what makes it into an @action",

@@ -26,7 +26,7 @@ WARNING, ERROR = 30, 40
 
 
 class Host(Protocol):
-    """What surrounds a fold in its process: it makes libraries that ask for a loop find this one."""
+    """What surrounds a fold in its process: libraries that ask for a loop find this one."""
 
     def enter(self, loop: Loop) -> object:
         """Make the fold of `loop` what runs in this thread; give what `leave` needs."""
@@ -127,17 +127,18 @@ class Loop:
 
     def ensure_future(self, awaitable: Any) -> Any:
         """Give a future of whatever can be awaited."""
-        if isinstance(awaitable, Future):
+        if issubclass(awaitable.__class__, Future):
             if awaitable.loop is not self:
                 raise ValueError(
-                    "The future belongs to a different loop than the one specified as the loop argument"
+                    "The future belongs to a different loop than "
+                    "the one specified as the loop argument"
                 )
             return awaitable
         if is_coroutine(awaitable):
             return Task(self, awaitable)
-        if getattr(type(awaitable), "_asyncio_future_blocking", None) is not None:
+        if getattr(awaitable.__class__, "_asyncio_future_blocking", None) is not None:
             return awaitable
-        if inspect.isawaitable(awaitable):
+        if _can_be_awaited(awaitable):
             return Task(self, _wrap(awaitable))
         raise TypeError("An asyncio.Future, a coroutine or an awaitable is required")
 
@@ -177,7 +178,7 @@ class Loop:
     # --- running
 
     def drain(self) -> None:
-        """Run until nothing is ready, in asyncio's order: batch after batch, first in, first out."""
+        """Run until nothing is ready, in asyncio's order: batch by batch, first in, first out."""
         ready = self.ready
         turns = 0
         while ready:
@@ -272,6 +273,10 @@ class _Last:
 def is_coroutine(value: Any) -> bool:
     """Whether `value` is a coroutine, as asyncio judges it."""
     return inspect.iscoroutine(value) or isinstance(value, Coroutine)
+
+
+def _can_be_awaited(value: object) -> bool:
+    return inspect.isawaitable(value)
 
 
 async def _wrap(awaitable: Any) -> Any:

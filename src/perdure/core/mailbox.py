@@ -1,4 +1,4 @@
-"""Signals that came and were not asked for yet, and flows that wait for one. First in, first out."""
+"""Signals that nobody has asked for yet, and flows that wait for one. First in, first out."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def microseconds(duration: Seconds, what: str = "a duration") -> int:
         us = duration // timedelta(microseconds=1)
     elif isinstance(duration, str):
         us = _from_text(duration, what)
-    elif isinstance(duration, (int, float)) and not isinstance(duration, bool):
+    elif _is_number(duration):
         if not math.isfinite(duration):
             raise BadPolicy(f"{what} is {duration}", remedy="give a finite number of seconds")
         us = round(duration * 1_000_000)
@@ -46,6 +46,10 @@ def microseconds(duration: Seconds, what: str = "a duration") -> int:
     if us < 0:
         raise BadPolicy(f"{what} is {duration!r}", remedy="it cannot be negative")
     return us
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _from_text(text: str, what: str) -> int:
@@ -99,7 +103,7 @@ def Retry(  # noqa: N802 — reads as the noun that it is: `retry=Retry(attempts
     on: Iterable[type[BaseException]] = (),
     not_on: Iterable[type[BaseException]] = (),
 ) -> RetryPolicy:
-    """Try up to `attempts` times in all, waiting `backoff`, then `factor` times as long, up to `cap`.
+    """Try up to `attempts` times, waiting `backoff`, then `factor` times as long, up to `cap`.
 
     `jitter` is the part of a wait that is drawn at random: 0.2 waits between 80 and 100 %.
     `on` limits retries to these error classes; `not_on` takes classes out.

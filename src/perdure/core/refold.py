@@ -12,7 +12,7 @@ from perdure.errors import Diverged, PerdureError, WrongFact
 
 
 def refold(program: Program, rows: Iterable[Row], host: Host | None = None) -> Run:
-    """Give the state of a run after all of its rows, or raise `Diverged` at the first that differs."""
+    """Give the state of a run after its rows, or raise `Diverged` at the first that differs."""
     run = Run(program, host)
     for row in rows:
         fold_again(run, row)
@@ -27,7 +27,8 @@ def fold_again(run: Run, row: Row) -> Applied:
         )
     if isinstance(row.fact, Started) and row.fact.program != run.program.hash:
         raise WrongFact(
-            f"the run was started on program {row.fact.program[:12]}, this is {run.program.hash[:12]}",
+            f"the run was started on program {row.fact.program[:12]}, "
+            f"and this is {run.program.hash[:12]}",
             remedy="a run goes on with the program that it was started on",
         )
     try:
@@ -52,5 +53,5 @@ def _diverged(row: Row, now: Sequence[str], why: str) -> Diverged:
         shown[-1] = f"  now:  {why}"
     return Diverged(
         "\n".join(shown),
-        remedy="inline code is not repeatable: look for unordered sets, clocks and ids in libraries",
+        remedy="inline code is not repeatable: look for sets, clocks and ids in libraries",
     )

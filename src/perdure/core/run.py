@@ -139,7 +139,8 @@ class Run(Loop):
 
     # --- the end
 
-    def _begin(self, fact: Started, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def begin_main(self, fact: Started, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """Start the main task."""
         self.seed = fact.seed
         self.origin_us = self.now_us
         self.zone = fact.zone
@@ -294,7 +295,7 @@ def _started(run: Run, fact: Started) -> Callable[[], object]:
     if run.seq:
         raise WrongFact(f"a run starts once, and this one has {run.seq} facts")
     args, kwargs = decode_arguments(fact.args)
-    return lambda: run._begin(fact, args, kwargs)
+    return lambda: run.begin_main(fact, args, kwargs)
 
 
 def _open_call(run: Run, fact: Completed | Failed | Lost) -> Call:

@@ -1,4 +1,4 @@
-"""Where in the user's code a call is made: the qualified name and the line, the same in every process."""
+"""Where in the user's code a call is made: qualified name and line, the same in every process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KNOWN_MAX = 50_000
 
 def site(depth: int = 2) -> str:
     """Give the place of the caller's caller, as `fulfil:41`."""
-    frame = sys._getframe(depth)
+    frame = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
     key = (frame.f_code, frame.f_lasti)
     found = _known.get(key)
     if found is None:

@@ -1,4 +1,4 @@
-"""A function with the signature of another and no body: it accepts or refuses arguments as CPython does."""
+"""A function with the signature of another and no body: it judges arguments as CPython does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def binder(function: Callable[..., Any]) -> Callable[..., None]:
-    """Give a function that raises the `TypeError` that calling `function` would raise, and else nothing."""
+    """Give a function that raises the `TypeError` that calling `function` would, and no more."""
     code = getattr(function, "__code__", None)
     if not isinstance(function, FunctionType) or code is None:
         return _by_signature(function)
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    count = code.co_argcount + code.co_kwonlyargcount + bin(flags).count("1")
+    count = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
     bare = _nothing.__code__.replace(
         co_argcount=code.co_argcount,
         co_posonlyargcount=code.co_posonlyargcount,

@@ -17,7 +17,7 @@ import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from copyreg import _slotnames  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, cast
 
 from perdure.errors import SourceUnproved
 from perdure.lang.diagnostics import Diagnostic, at
@@ -130,7 +130,7 @@ class Capture:
         return position
 
     def _recipe(self, value: Any, place: Place, position: int) -> Recipe | None:
-        kind: type = type(value)
+        kind: type = value.__class__
         if kind in ATOMS or isinstance(value, enum.Enum):
             return Same(value)
         if self.world.is_bound(value):
@@ -251,41 +251,45 @@ class Capture:
         return len(self.recipes) > before
 
     def _instance(self, value: Any, place: Place) -> Recipe:
-        if isinstance(value, (BaseException, tuple, str, int, float)) or hasattr(
-            value, "__perdure__"
-        ):
+        if issubclass(value.__class__, _BY_VALUE) or hasattr(value, "__perdure__"):
             return Same(value)
         state = dict(_state(value))
         if not state:
             return Same(value)
         parts = self._pairs(state, place) or ()
-        is_fixed = getattr(type(value), "__dataclass_params__", None)
+        is_fixed: Any = getattr(value.__class__, "__dataclass_params__", None)
         if (
             is_fixed is not None
             and is_fixed.frozen
             and all(isinstance(self.recipes[part], Same) for _, part in parts)
         ):
             return Same(value)
-        return Instance(functools.partial(_bare, type(value)), parts)
+        return Instance(functools.partial(_bare, value.__class__), parts)
 
 
+_BY_VALUE = (BaseException, tuple, str, int, float)
 _EMPTY = object()
 
 
 def _content(cell: types.CellType) -> Any:
+    return getattr(cell, "cell_contents", _EMPTY) if _is_filled(cell) else _EMPTY
+
+
+def _is_filled(cell: types.CellType) -> bool:
     try:
-        return cell.cell_contents
+        cell.cell_contents  # noqa: B018 — asking raises when there is nothing
     except ValueError:
-        return _EMPTY
+        return False
+    return True
 
 
-def _bare(cls: type) -> Any:
+def _bare(cls: Any) -> Any:
     return object.__new__(cls)
 
 
 def _state(value: Any) -> Iterator[tuple[str, Any]]:
     yield from getattr(value, "__dict__", {}).items()
-    for name in _slotnames(type(value)):
+    for name in cast("list[str]", _slotnames(type(value))):
         if hasattr(value, name):
             yield name, getattr(value, name)
 
@@ -306,7 +310,7 @@ def _rewrap(function: types.FunctionType, cells: list[Any]) -> types.FunctionTyp
 
 def _problem(value: Any) -> tuple[str, str, str] | None:
     """Say why a module-level object cannot be part of a run, if it cannot."""
-    kind = type(value)
+    kind: type = value.__class__
     if kind.__module__.startswith("asyncio."):
         return "L106", f"is a `{kind.__name__}` of the module", "make it inside of the workflow"
     if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
@@ -340,15 +344,15 @@ def _extend(made: Any, members: list[Any]) -> None:
 
 def _dict_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
     def maker(capture: Capture, value: Any, place: Place) -> Recipe:
-        flat = [each for pair in dict.items(value) for each in pair]
+        pairs = cast("dict[Any, Any]", value).items()
+        flat: list[Any] = [each for pair in pairs for each in pair]
         return Items(make(value), _put, tuple(capture.capture(each, place) for each in flat))
 
     return maker
 
 
 def _put(made: dict[Any, Any], members: list[Any]) -> None:
-    for key, value in zip(members[::2], members[1::2], strict=True):
-        made[key] = value
+    made.update(zip(members[::2], members[1::2], strict=True))
 
 
 def _tuple(capture: Capture, value: Any, place: Place) -> Recipe:
@@ -402,11 +406,13 @@ _MAKERS: dict[type, _Maker] = {
     list: _list_like(_plain(list)),
     set: _list_like(_plain(OrderedSet)),
     OrderedSet: _list_like(_plain(OrderedSet)),
-    deque: _list_like(lambda value: functools.partial(deque, maxlen=value.maxlen)),
+    deque: _list_like(lambda value: functools.partial(deque[Any], maxlen=value.maxlen)),
     dict: _dict_like(_plain(dict)),
     OrderedDict: _dict_like(_plain(OrderedDict)),
     Counter: _dict_like(_plain(Counter)),
-    defaultdict: _dict_like(lambda value: functools.partial(defaultdict, value.default_factory)),
+    defaultdict: _dict_like(
+        lambda value: functools.partial(defaultdict[Any, Any], value.default_factory)
+    ),
     tuple: _tuple,
     frozenset: _tuple,
     OrderedFrozenSet: _tuple,

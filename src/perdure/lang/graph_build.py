@@ -374,6 +374,7 @@ class Builder(Awaits):
             policy=meaning.policy if meaning else "",
         )  # fmt: skip
         with self.sketch.region(node):
+            self.visit(items[0].optional_vars)
             self._items(stmt, items[1:])
             ends = self.sketch.take()
         last, suppressed = len(self.sketch.drafts), self._suppressed(items[0], node)
@@ -407,6 +408,7 @@ class Builder(Awaits):
             "group", len(sketch.regions) + 1, name=name.id if isinstance(name, ast.Name) else ""
         )
         with sketch.inside(frame), sketch.region(node):
+            self.visit(items[0].optional_vars)
             self._items(stmt, items[1:])
             ends = sketch.take()
         self.meet(stmt, (*ends, *(way for jump in frame.ways for way in jump.exits)))

@@ -117,12 +117,15 @@ def parts(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return [part for pair in pairs for part in pair if part is not None]
-    found: list[ast.AST] = []
-    for name in EVALUATED.get(type(node), node._fields):
-        value: object = getattr(node, name, None)
-        items: list[object] = list(value) if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownArgumentType]
-        found += [item for item in items if isinstance(item, ast.AST)]
-    return found
+    values: list[list[ast.AST] | ast.AST | None] = [
+        getattr(node, name, None) for name in _evaluated(node)
+    ]
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [item for item in items if isinstance(item, ast.AST)]
+
+
+def _evaluated(node: ast.AST) -> tuple[str, ...]:
+    return EVALUATED.get(type(node), node._fields)
 
 
 def root_name(node: ast.AST) -> str:

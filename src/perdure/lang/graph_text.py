@@ -58,7 +58,7 @@ def to_text(graph: Graph) -> str:
     data = _data_lines(graph)
     if data:
         lines += ["", "data", *data]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(_one_line(line).rstrip() for line in lines) + "\n"
 
 
 def _heading(graph: Graph) -> list[str]:
@@ -102,7 +102,7 @@ def _node_line(node: Node, notes: list[str]) -> str:
     look = LOOKS[node.kind]
     word = node.label if node.label != node.kind else ""
     said = [*([f"[{node.policy}]"] if node.policy else []), *notes]
-    text = f"{'│ ' * node.depth}{look.glyph} {node.kind:{KIND_CHARS}} {_one_line(word)}"
+    text = f"{'│ ' * node.depth}{look.glyph} {node.kind:{KIND_CHARS}} {word}"
     return f"{node.span.line:5}  {text}" + "".join(f"  {part}" for part in said)
 
 
@@ -149,10 +149,8 @@ def _data_lines(graph: Graph) -> list[str]:
 
 
 def _uses_line(node: Node, used: dict[str, list[int]]) -> str:
-    said = ", ".join(
-        f"{_one_line(name)} from line {_either(lines)}" for name, lines in sorted(used.items())
-    )
-    return f"{node.span.line:5}  {LOOKS[node.kind].glyph} {_one_line(node.label)}  uses {said}"
+    said = ", ".join(f"{name} from line {_either(lines)}" for name, lines in sorted(used.items()))
+    return f"{node.span.line:5}  {LOOKS[node.kind].glyph} {node.label}  uses {said}"
 
 
 def _one_line(text: str) -> str:

@@ -16,7 +16,7 @@ from perdure.errors import Refused, SourceUnproved
 from perdure.lang.capture import Capture, Place, is_user_module
 from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
 from perdure.lang.lints import check_class
-from perdure.lang.recipes import Builder, Cell, Frozen, Function, Items, Recipe, Same, World
+from perdure.lang.recipes import Bound, Builder, Cell, Function, Recipe, Same, View, World
 from perdure.lang.rules import check_function, check_workflow
 from perdure.lang.source import SET_NAME, ModuleSource, source_of
 from perdure.ordered import OrderedSet
@@ -123,7 +123,7 @@ def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
 
 
 def check_definition(function: FunctionType, world: World) -> None:
-    """Check what can be seen when the decorator runs: the syntax, and the names that exist by now."""
+    """Check what can be seen when the decorator runs: the syntax, and names that exist by now."""
     try:
         source = source_of(function)
     except SourceUnproved:
@@ -164,30 +164,43 @@ def _check_place(function: FunctionType, node: ast.AST, source: ModuleSource) ->
 
 def _hash(program: Program) -> str:
     digest = hashlib.sha256(f"{program.name} {sys.version_info[:2]}".encode())
+    for module, names in program.spaces.items():
+        digest.update(f"{canonical(module)} {names}\n".encode())
     for recipe in program.recipes:
-        digest.update(_text(recipe).encode(errors="surrogatepass"))
+        digest.update(_recipe_text(program, recipe).encode(errors="surrogatepass"))
         digest.update(b"\n")
     return digest.hexdigest()
 
 
-def _text(recipe: Any) -> str:
+def _recipe_text(program: Program, recipe: Any) -> str:
+    """Say what a recipe is in words that are the same in every process."""
     if isinstance(recipe, Function):
-        return f"def {recipe.module}:{recipe.qualname} {_code_text(recipe.code)} {recipe.defaults} {recipe.cells}"
+        own = (recipe.defaults, recipe.kwdefaults, recipe.cells, recipe.attributes)
+        return f"def {canonical(recipe.module)}:{recipe.qualname} {_code_text(recipe.code)} {own}"
     if isinstance(recipe, Same):
         return _value_text(recipe.value)
-    if isinstance(recipe, Items | Frozen):
-        return f"{type(recipe).__name__} {recipe.members}"
+    if isinstance(recipe, Bound):
+        return f"bound {program.world.key_of(recipe.value) or _value_text(recipe.value)}"
+    if isinstance(recipe, View):
+        return f"view {recipe.module.__name__} {recipe.attributes}"
     if isinstance(recipe, Cell):
         return f"cell {recipe.content}"
-    return type(recipe).__name__
+    parts = getattr(recipe, "members", None) or getattr(recipe, "state", ())
+    return f"{type(recipe).__name__} {parts}"
+
+
+_ATOMS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def _value_text(value: Any) -> str:
-    if isinstance(value, type) or hasattr(value, "__qualname__"):
-        return f"{getattr(value, '__module__', '')}:{value.__qualname__}"
-    if isinstance(value, (int, float, complex, str, bytes, tuple, type(None))):
+    if issubclass(type(value), tuple):
+        return f"({', '.join(_value_text(each) for each in value)})"
+    if type(value) in _ATOMS:
         return repr(value)
-    return f"{type(value).__module__}:{type(value).__qualname__}"
+    if hasattr(value, "__qualname__"):
+        return f"{getattr(value, '__module__', '')}:{value.__qualname__}"
+    kind: type = value.__class__
+    return f"a {kind.__module__}:{kind.__qualname__} {getattr(value, '__name__', '')}"
 
 
 def _code_text(code: CodeType) -> str:
@@ -195,11 +208,13 @@ def _code_text(code: CodeType) -> str:
         _code_text(each) if isinstance(each, CodeType) else _constant_text(each)
         for each in code.co_consts
     )
-    return f"{code.co_code.hex()}({constants})({code.co_names}{code.co_varnames}{code.co_flags})"
+    lines = f"{code.co_firstlineno} {code.co_linetable.hex()}"
+    names = f"{code.co_names}{code.co_varnames}{code.co_flags}"
+    return f"{code.co_code.hex()}({constants})({names})({lines})"
 
 
 def _constant_text(constant: Any) -> str:
-    if isinstance(constant, frozenset):
+    if issubclass(type(constant), frozenset):
         return "frozenset" + ",".join(sorted(map(repr, constant)))
     return repr(constant)
 

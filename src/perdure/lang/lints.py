@@ -40,11 +40,12 @@ def check_class(cls: type, place: Place, world: World) -> list[Diagnostic]:
 
 def _factories(cls: type) -> Iterator[tuple[str, Any]]:
     if dataclasses.is_dataclass(cls):
-        for field in dataclasses.fields(cls):
+        made: Any = cls
+        for field in dataclasses.fields(made):
             if field.default_factory is not dataclasses.MISSING:
                 yield field.name, field.default_factory
-    fields = getattr(cls, "model_fields", None) or getattr(cls, "__pydantic_fields__", None)
-    if isinstance(fields, dict):
+    fields: Any = getattr(cls, "__pydantic_fields__", None)
+    if issubclass(type(fields), dict):
         for name, info in fields.items():
             if getattr(info, "default_factory", None) is not None:
                 yield name, info.default_factory

@@ -146,7 +146,7 @@ class Function:
     cells: tuple[int, ...] = ()
     attributes: tuple[tuple[str, int], ...] = ()
     doc: str | None = None
-    annotations: dict[str, Any] = field(default_factory=dict)
+    annotations: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def build(self, builder: Builder, index: int) -> None:
         """Make it with the code that was proved, and defaults of its own."""
@@ -173,7 +173,9 @@ class View:
 
     def build(self, builder: Builder, index: int) -> None:
         """Make a view whose attributes are built when they are asked for."""
-        parts = {name: partial(builder.get, member) for name, member in self.attributes}
+        parts: dict[str, Callable[[], Any]] = {
+            name: partial(builder.get, member) for name, member in self.attributes
+        }
         builder.built[index] = ModuleView(self.module, parts)
 
 

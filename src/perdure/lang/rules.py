@@ -56,7 +56,7 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
             yield each.name
         elif isinstance(each, ast.alias):
             yield (each.asname or each.name).partition(".")[0]
-        elif (isinstance(each, ast.ExceptHandler) and each.name) or (isinstance(each, (ast.MatchAs, ast.MatchStar)) and each.name):
+        elif isinstance(each, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and each.name:
             yield each.name
 
 

@@ -77,7 +77,7 @@ class ModuleSource:
 def _why_unproved(module: str) -> str:
     loader = type(getattr(sys.modules.get(module), "__loader__", None)).__module__
     if loader.startswith("_pytest"):
-        return "pytest rewrites the asserts of test modules: define the workflow in a module of its own"
+        return "pytest rewrites the asserts of test modules: give the workflow a module of its own"
     return "it was edited after the import, or is made by a tool: import it again"
 
 

@@ -18,6 +18,7 @@ from perdure.core.effects import Say
 from perdure.core.futures import Task
 from perdure.core.loop import Loop
 
+_tasks: Any = asyncio.tasks  # its registers of the current task have no public names
 _Entered = tuple[Any, Any, Any]
 
 
@@ -75,11 +76,11 @@ class AsyncioHost:
 
     def enter_task(self, loop: Loop, task: Task) -> None:
         """Make `task` the current one."""
-        asyncio.tasks._enter_task(loop.facade, task)  # type: ignore[attr-defined]
+        _tasks._enter_task(loop.facade, task)
 
     def leave_task(self, loop: Loop, task: Task) -> None:
         """Make none the current one."""
-        asyncio.tasks._leave_task(loop.facade, task)  # type: ignore[attr-defined]
+        _tasks._leave_task(loop.facade, task)
 
 
 class _AsyncGenerators:

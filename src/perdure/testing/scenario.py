@@ -1,4 +1,4 @@
-"""Given, when, then: one run, driven fact by fact, with what each fact causes held against what you say.
+"""Given, when, then: one run, driven fact by fact, and what each fact causes.
 
 given(fulfil, order).then(calls("charge", order))
     .when(completes("charge", "paid")).then(calls("ship", 1), calls("ship", 2))
@@ -179,12 +179,12 @@ def ends_with(error: type[BaseException], status: str = "failed") -> Expected:
     return (status, error)
 
 
-def _dispatched(scenario: Scenario, effect: Dispatch) -> Expected:
+def _dispatched(_: Scenario, effect: Dispatch) -> Expected:
     args, kwargs = decode_arguments(effect.args)
     return ("calls", _short(effect.target), tuple(args), kwargs)
 
 
-def _finished(scenario: Scenario, effect: Finished) -> Expected:
+def _finished(_: Scenario, effect: Finished) -> Expected:
     if effect.status == "completed":
         return (effect.status, values.decode(bytes(effect.value)))
     return (effect.status, type(values.decode_error(bytes(effect.value))))

@@ -52,12 +52,12 @@ class Script:
 
     def answer(self, dispatch: Dispatch) -> Answer | None:
         """Give the answer to a dispatch; `None`: the action has to be run."""
-        entry = self.entries.get(dispatch.target, _MISSING)
+        entry: Any = self.entries.get(dispatch.target, _MISSING)
         if entry is _MISSING:
             entry = self.entries.get(dispatch.target.rpartition(":")[2], _MISSING)
         if entry is _MISSING:
             return None
-        if isinstance(entry, list):
+        if issubclass(type(entry), list):
             entry = self._turn(dispatch.target, entry)
         if callable(entry) and not isinstance(entry, Answer):
             args, kwargs = decode_arguments(dispatch.args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import Context
 from types import TracebackType
-from typing import Any
+from typing import Any, Self, cast
 
 from perdure.core.ambient import here
 from perdure.core.facade import Handle
@@ -33,7 +33,7 @@ class TaskGroup:
         parts += [" cancelling"] if self.aborting else [" entered"] if self.entered else []
         return f"<TaskGroup{''.join(parts)}>"
 
-    async def __aenter__(self) -> TaskGroup:
+    async def __aenter__(self) -> Self:
         if self.entered:
             raise RuntimeError(f"TaskGroup {self!r} has already been entered")
         run: Run = here()
@@ -52,7 +52,7 @@ class TaskGroup:
         assert parent is not None
         if error is not None and _is_last_word(error) and self.last_words is None:
             self.last_words = error
-        cancelled = error if isinstance(error, CancelledError) else None
+        cancelled: BaseException | None = error if isinstance(error, CancelledError) else None
         if not LATE_UNCANCEL and self._take_back(parent):
             cancelled = None
         if error is not None and not self.aborting:
@@ -197,7 +197,7 @@ class Timeout:
         self.state = EXPIRING
         self.handle = None
 
-    async def __aenter__(self) -> Timeout:
+    async def __aenter__(self) -> Self:
         if self.state != CREATED:
             raise RuntimeError("Timeout has already been entered")
         run: Run = here()
@@ -230,7 +230,8 @@ class Timeout:
         if LATE_UNCANCEL:
             _mark(error)
             if isinstance(error, ExceptionGroup):
-                for each in error.exceptions:
+                group = cast("ExceptionGroup[Exception]", error)
+                for each in group.exceptions:
                     _mark(each)
 
 

@@ -1,4 +1,4 @@
-"""Locks made inside of a flow: `Lock`, `Event`, `Condition`, `Semaphore`, `BoundedSemaphore`, `Barrier`.
+"""Locks made inside of a flow: `Lock`, `Event`, `Condition`, semaphores, `Barrier`.
 
 Waiters are futures in a queue; all are fair, first come, first served.
 """

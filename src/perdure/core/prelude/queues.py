@@ -29,7 +29,7 @@ class Queue:
         return cls
 
     def _make(self) -> Any:
-        return deque()
+        return deque[Any]()
 
     def _get(self) -> Any:
         return self.items.popleft()

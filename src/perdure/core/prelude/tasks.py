@@ -237,7 +237,7 @@ class _Waiting:
 async def wait(
     fs: Iterable[Any], *, timeout: float | None = None, return_when: str = ALL_COMPLETED
 ) -> tuple[OrderedSet[Any], OrderedSet[Any]]:
-    """Wait for the first, the first failure, or all; give those that are done and those that are not."""
+    """Wait for the first, the first failure, or all; give what is done and what is not."""
     if isinstance(fs, Future) or is_coroutine(fs):
         raise TypeError(f"expect a list of futures, not {type(fs).__name__}")
     futures = list(dict.fromkeys(fs))
@@ -442,7 +442,7 @@ async def _wait_for_no_time(future: Any) -> Any:
 
 
 async def _wait_for_as_task(fut: Any, timeout: float | None) -> Any:
-    """Wait as Python 3.11 does: in a task, which is awaited even when it is late to be cancelled."""
+    """Wait as Python 3.11 does: in a task, awaited even when it is late to be cancelled."""
     if timeout is None:
         return await fut
     run: Run = here()
