@@ -41,6 +41,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _HEAP_TYPE = 1 << 9
 _BASE_TYPE = 1 << 10
 
+_CAUSE = "\nThis was the cause of the following exception:\n\n"
+_CONTEXT = "\nWhile this was being handled, another exception came:\n\n"
+
 FIELDS: dict[type[BaseException], tuple[str, ...]] = {
     OSError: ("errno", "strerror", "filename", "filename2"),
     UnicodeDecodeError: ("encoding", "object", "start", "end", "reason"),
@@ -219,7 +222,7 @@ def _field(exc: BaseException, base: type[BaseException], name: str) -> object:
         return None
     try:
         value: object = slot.__get__(exc)
-    except (AttributeError, TypeError):  # never filled: a user's `__init__` left it out
+    except (AttributeError, TypeError):  # never filled, as Python versions may come to report it
         return None
     return value
 
@@ -308,20 +311,13 @@ def _is_marked(exc: BaseException) -> bool:
 def remote_traceback(exc: BaseException) -> str | None:
     """Return where an exception was raised in the process that it came from, causes first."""
     parts: list[str] = []
-    link = exc
-    for _ in range(_CHAIN_MAX):
-        if not (text := _recorded(link)):
-            break
-        parts.insert(0, text)
-        cause = link.__cause__
-        if cause is not None and _recorded(cause):
-            parts.insert(0, "\nThis was the cause of the following exception:\n\n")
-            link = cause
-        elif link.__suppress_context__ or link.__context__ is None:
-            break
-        elif _recorded(link.__context__):
-            parts.insert(0, "\nWhile this was being handled, another exception came:\n\n")
-            link = link.__context__
+    link, joint = exc, ""
+    while len(parts) < _CHAIN_MAX and _recorded(link):
+        parts.insert(0, _recorded(link) + joint)
+        if link.__cause__ is not None:
+            link, joint = link.__cause__, _CAUSE
+        elif link.__context__ is not None and not link.__suppress_context__:
+            link, joint = link.__context__, _CONTEXT
         else:
             break
     return "".join(parts) or None

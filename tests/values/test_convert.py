@@ -42,6 +42,11 @@ class Unknown:
     pass
 
 
+@dataclasses.dataclass
+class Holder:
+    a: Unknown
+
+
 KNOWN = Unknown()
 
 CASES: list[tuple[Any, Any, Any]] = [
@@ -126,6 +131,20 @@ def test_sets_inside_of_what_was_made_have_an_order():
     order = convert({"lines": [], "tags": ["b", "a"]}, Order)
     assert type(order.tags) is OrderedSet
     assert list(order.tags) == ["a", "b"]
+
+
+def test_an_instance_inside_of_data_is_left_as_it_is():
+    held = convert({"a": KNOWN}, Holder)
+    assert type(held) is Holder
+    assert held.a is KNOWN
+
+
+def test_a_class_that_could_not_be_read_back_can_be_asked_for_still():
+    @dataclasses.dataclass
+    class Local:
+        a: int
+
+    assert convert({"a": 1}, Local) == Local(1)
 
 
 FAULTS: list[tuple[Any, Any, str]] = [

@@ -435,6 +435,22 @@ def test_a_context_is_told_unless_it_is_suppressed():
     assert "first" not in str(hidden)
 
 
+def test_a_context_that_was_never_raised_ends_the_told_chain():
+    exc = fail(ValueError("x"))
+    exc.__context__ = KeyError("never raised")
+    assert "never raised" not in str(remote_traceback(again(exc)))
+
+
+def test_a_long_chain_is_told_in_part():
+    exc: BaseException | None = None
+    for n in range(60):
+        exc = fail(ValueError(n), exc)
+    assert exc is not None
+    text = str(remote_traceback(again(exc)))
+    assert text.endswith("ValueError: 59\n")
+    assert text.count("This was the cause") == value_errors._CHAIN_MAX - 1
+
+
 def test_an_exception_never_raised_or_never_sent_has_no_remote_traceback():
     assert remote_traceback(again(ValueError())) is None
     assert remote_traceback(fail(ValueError())) is None

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+
+from perdure import value_types
 
 SCRIPT = """
 import dataclasses, enum, sys
@@ -58,6 +63,27 @@ def run(args: list[str], cwd: Path, text: str = "") -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_name_of_the_started_script_is_that_of_its_file_or_of_its_module():
+    class Order:
+        pass
+
+    Order.__module__, Order.__qualname__ = "__main__", "Order"
+    for file, spec, name in [
+        ("/x/shop.py", None, "shop"),
+        ("/x/shop.py", ModuleSpec("pkg.shop", None), "pkg.shop"),
+        ("/x/shop.py", ModuleSpec("__main__", None), "shop"),
+        (None, None, "__main__"),
+    ]:
+        main: Any = ModuleType("__main__")
+        main.__file__, main.__spec__, main.Order = file, spec, Order
+        with patch.dict(sys.modules, {"__main__": main}):
+            assert value_types.reference(Order) == f"{name}:Order"
+            assert value_types.find(f"{name}:Order") is Order
+    with patch.dict(sys.modules):
+        del sys.modules["__main__"]
+        assert value_types.find("shop:Order") is None
 
 
 @pytest.fixture

@@ -103,6 +103,9 @@ EXAMPLES: list[Any] = [
     [str(i) for i in range(100)],
     [*range(100), 2**64],
     [1e308] * 20,
+    [None] * 20,
+    [[1]] * 20,
+    [(1,)] * 20,
     {"a": 1, "b": [1, {"c": None}]},
     {1: "a", "1": "b", 2.5: "c", None: "d", (1, 2): "e", b"x": "f"},
     {True: 1, "True": 2},
@@ -255,6 +258,13 @@ def test_bytes_bytearray_memoryview_and_str_are_read_alike():
         assert decode(form) == [1]
 
 
+def test_a_model_made_without_its_constructor_comes_back_as_bare_as_it_was():
+    value = m.Model.__new__(m.Model)
+    read = decode(encode(value))
+    assert vars(read) == {}
+    assert read.model_fields_set == set()
+
+
 def test_what_is_shared_inside_of_a_value_becomes_copies():
     inner = [1]
     a, b = decode(encode((inner, inner)))
@@ -288,6 +298,9 @@ def test_integers_survive_a_limit_on_their_digits():
 
 
 # --- anything, nested in anything ----------------------------------------------------------
+
+LARGE = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+"""Hypothesis shows what it drew, which may be a number of many digits."""
 
 texts = st.text(st.characters(codec=None), max_size=5)  # type: ignore[arg-type]
 zones = st.sampled_from(ZONES)
@@ -352,6 +365,7 @@ def containers(inner: Any) -> Any:
     )
 
 
+@LARGE
 @settings(max_examples=200)
 @given(st.recursive(atoms, containers, max_leaves=12))
 def test_any_tree_of_supported_types_comes_back(value):
@@ -365,6 +379,7 @@ json_trees = st.recursive(
 )
 
 
+@LARGE
 @given(json_trees)
 def test_any_json_like_tree_comes_back(value):
     comes_back(value)

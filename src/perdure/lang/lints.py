@@ -45,7 +45,7 @@ def _factories(cls: type) -> Iterator[tuple[str, Any]]:
             if field.default_factory is not dataclasses.MISSING:
                 yield field.name, field.default_factory
     fields: Any = getattr(cls, "__pydantic_fields__", None)
-    if issubclass(type(fields), dict):
+    if fields is not None:
         for name, info in fields.items():
             if getattr(info, "default_factory", None) is not None:
                 yield name, info.default_factory
