@@ -34,7 +34,7 @@ bench-core: setup ## measure the core against plain asyncio
 	@$(PY) -m bench.core
 
 demo: setup ## show a run that dies and goes on
-	@$(PY) -m examples.demo
+	@$(PY) examples/demo.py
 
 differential: setup ## compare many generated programs with asyncio (long; PERDURE_PROGRAMS=200000)
 	@PERDURE_PROGRAMS=$${PERDURE_PROGRAMS:-200000} \

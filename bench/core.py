@@ -118,7 +118,6 @@ def native(steps: int) -> float:
 
 def import_ms() -> float:
     """Give the milliseconds that importing the package adds to starting Python."""
-
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # measured as users have it
 
     def best(statement: str) -> float:

@@ -28,7 +28,16 @@ from tests.tidy.tree import ROOT, Finding, source_modules
 
 # From the ground up. A module may import from its own layer and from those above it in this table.
 LAYERS = {
-    "ground": ("errors", "limits", "ordered", "value_errors", "value_types", "values"),
+    "ground": (
+        "errors",
+        "limits",
+        "ordered",
+        "value_convert",
+        "value_errors",
+        "value_forms",
+        "value_types",
+        "values",
+    ),
     "lang": ("lang",),
     "core": ("core",),
     "store": ("store",),
@@ -41,6 +50,7 @@ LAYERS = {
         "combinators",
         "config",
         "reactive",
+        "registry",
         "testing",
         "workflows",
     ),

@@ -273,7 +273,9 @@ def test_a_result_that_cannot_be_written_is_a_failure_that_names_the_path() -> N
         folded.run.result()
 
 
-@pytest.mark.xfail(strict=True, reason="_finished keeps the refusal to itself: run.error stays None")
+@pytest.mark.xfail(
+    strict=True, reason="_finished keeps the refusal to itself: run.error stays None"
+)
 def test_a_run_that_failed_has_an_error() -> None:
     folded = Folded(flows.returns_what_no_one_can_write)
     assert isinstance(folded.run.error, NotEncodable)

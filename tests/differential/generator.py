@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 Lines = list[str]
 """A piece of a program: its lines, indented relative to the piece."""
 
-PREAMBLE = '''\
+PREAMBLE = """\
 import asyncio
 import contextlib
 import contextvars
@@ -36,6 +36,11 @@ class _Sub(_Err):
     def __init__(self, code, extra=0):
         super().__init__(code)
         self.extra = extra
+
+
+class _Log:
+    def append(self, told):
+        print(told)
 
 
 def _why(e, depth=0):
@@ -115,14 +120,12 @@ async def _agcm(log, name):
     finally:
         log.append(("aend", await slow(name, 0.5)))
 
-'''
+"""
 
 WORLD = "log, lock, sem, ev, q, cond"
 """What all functions of a program share, handed on as `w`."""
 
-MAKE_WORLD = (
-    "[], asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event(), asyncio.Queue(2), asyncio.Condition()"
-)
+MAKE_WORLD = "_Log(), asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event(), asyncio.Queue(2), asyncio.Condition()"
 
 TIMES = ("1.0", "0.5", "2.0", "0.0", "1.0", "3.0", "1.5", "0.25")
 """Few, so that things happen at the same time; halves and quarters, so that sums are exact."""
@@ -179,7 +182,9 @@ class Scope:
 
     def inner(self, **changes: Any) -> Scope:
         """Give the scope of a block: what it defines is not defined after it."""
-        copies = {name: list(value) for name, value in vars(self).items() if isinstance(value, list)}
+        copies = {
+            name: list(value) for name, value in vars(self).items() if isinstance(value, list)
+        }
         return replace(self, **(copies | {"depth": self.depth + 1} | changes))
 
 
@@ -261,10 +266,16 @@ class Grammar:
         return f"({self.value(s, depth)} {self.one(('%', '//'))} {self.value(s, depth)})"
 
     def compared(self, s: Scope, depth: int) -> str:
-        parts = [self.value(s, depth), self.one(("<", "==", ">=", "!=", "is not")), self.value(s, depth)]
+        parts = [
+            self.value(s, depth),
+            self.one(("<", "==", ">=", "!=", "is not")),
+            self.value(s, depth),
+        ]
         if self.odds(3):
             parts += [self.one(("<=", ">")), self.value(s, depth)]
-        return f"({' '.join(parts)})" if "is not" not in parts else f"({parts[0]} in ({parts[2]}, 1))"
+        return (
+            f"({' '.join(parts)})" if "is not" not in parts else f"({parts[0]} in ({parts[2]}, 1))"
+        )
 
     def short(self, s: Scope, depth: int) -> str:
         return f"({self.value(s, depth)} {self.one(('and', 'or'))} {self.value(s, depth)})"
@@ -347,7 +358,11 @@ class Grammar:
         options += [f"{task}.done()" for task in s.tasks]
         options += [f"{task}.cancelling()" for task in s.tasks]
         options += [f"{each}.expired()" for each in s.timeouts]
-        options += ["len(asyncio.all_tasks())", "asyncio.current_task().cancelling()"] if s.is_async else []
+        options += (
+            ["len(asyncio.all_tasks())", "asyncio.current_task().cancelling()"]
+            if s.is_async
+            else []
+        )
         return self.one(options)
 
     def awaited(self, s: Scope, depth: int) -> str:
@@ -444,7 +459,7 @@ class Grammar:
     def statement(self, s: Scope) -> Lines:
         """Write one statement."""
         self.statements += 1
-        if s.depth > 3 or self.statements > 45 or not self.n(6):
+        if s.depth > 3 or self.statements > 30 or not self.n(6):
             return self.note(s)
         table = STATEMENTS_ASYNC if s.is_async else STATEMENTS
         return self.one(table)(self, s)
@@ -476,13 +491,17 @@ class Grammar:
         if kind == 4:
             return [f"d[{self.value(s, 1)}] = {self.value(s)}"]
         if kind == 5:
-            return [f"{target}, *{xs} = [{self.value(s, 1)}, {self.value(s, 1)}, *{xs}[:2], {self.value(s)}]"]
+            return [
+                f"{target}, *{xs} = [{self.value(s, 1)}, {self.value(s, 1)}, *{xs}[:2], {self.value(s)}]"
+            ]
         if kind == 6:
             return [f"{target}, {other} = {self.value(s)}, {self.value(s)}"]
         if kind == 7:
             return [f"{target} = {xs}[{self.value(s, 2)}] = {self.value(s)} % 7"]
         if kind == 8:
-            return [f"({target}, (*{xs}, {other})) = {self.value(s, 1)}, ({self.value(s, 1)}, 2, {self.value(s)})"]
+            return [
+                f"({target}, (*{xs}, {other})) = {self.value(s, 1)}, ({self.value(s, 1)}, 2, {self.value(s)})"
+            ]
         return [f"{xs}.append({self.value(s)})"]
 
     def branch(self, s: Scope) -> Lines:
@@ -514,7 +533,11 @@ class Grammar:
         with self.repeated(3):
             condition = self.value(s, 1)
             body = self.inner(s, in_loop=True, ints=[*s.ints, name])
-        head = f"while {name} < 3 and {condition}:" if self.n(2) else f"while ({name} := {name} + 1) < 3:"
+        head = (
+            f"while {name} < 3 and {condition}:"
+            if self.n(2)
+            else f"while ({name} := {name} + 1) < 3:"
+        )
         step = [f"{name} += 1"] if ":=" not in head or "< 3 and" in head else []
         lines = [f"{name} = 0", *block(head, step + body)]
         if self.odds(3):
@@ -570,7 +593,11 @@ class Grammar:
         if s.in_loop:
             options += ["break", "continue"]
         if s.error is not None:
-            options += ["raise", f"raise {self.error(s)} from {s.error}", f"raise {self.error(s)} from None"]
+            options += [
+                "raise",
+                f"raise {self.error(s)} from {s.error}",
+                f"raise {self.error(s)} from None",
+            ]
         options.append(f"raise {self.error(s)}")
         if s.returns:
             options.append("return" if s.yields else f"return {self.value(s, 1)}")
@@ -584,7 +611,8 @@ class Grammar:
         """Have what fails in `lines` told, and go on."""
         name = self.name("e")
         return block("try:", lines) + block(
-            f"except {self.one(('Exception', 'BaseException'))} as {name}:", [f"log.append(_why({name}))"]
+            f"except {self.one(('Exception', 'BaseException'))} as {name}:",
+            [f"log.append(_why({name}))"],
         )
 
     def define(self, s: Scope) -> Lines:
@@ -607,7 +635,7 @@ class Grammar:
     def function_scope(self, s: Scope, shared: list[str], **changes: Any) -> Scope:
         return Scope(
             ints=["n", "v", *s.ints],
-            lists=["log", *[each for each in s.lists if each != "log"]][:0] + s.lists,
+            lists=list(s.lists),
             coroutines=list(s.coroutines),
             functions=list(s.functions),
             depth=s.depth + 1,
@@ -618,7 +646,9 @@ class Grammar:
     def keep_lambda(self, s: Scope) -> Lines:
         name = self.name("f")
         inside = s.inner(ints=["z", *s.ints], own=[], is_async=False)
-        lines = [f"{name} = lambda z, *rest, y={self.value(s, 2)}: ({self.value(inside, 1)}) + y + len(rest)"]
+        lines = [
+            f"{name} = lambda z, *rest, y={self.value(s, 2)}: ({self.value(inside, 1)}) + y + len(rest)"
+        ]
         s.functions.append(Callee(f"{name}({{}}, 1)", 0))
         return lines
 
@@ -655,7 +685,12 @@ class Grammar:
         first = self.one(managers)
         if self.odds(3):
             first += f", {self.one(managers[:3])}"
-        body = self.inner(s, ints=[*s.ints, name] if first.startswith(("_Cm", "_gcm")) and ", _" not in first else s.ints)
+        body = self.inner(
+            s,
+            ints=[*s.ints, name]
+            if first.startswith(("_Cm", "_gcm")) and ", _" not in first
+            else s.ints,
+        )
         if self.odds(3):
             body += self.failure(s)
         return block(f"with {first} as {name}:", body)
@@ -685,7 +720,7 @@ class Grammar:
         with self.function(0):
             inside = self.function_scope(s, shared, is_async=False, yields=True, in_loop=True)
             inside.own.append("got")
-            yielding = [f"got = (yield {self.value(inside, 1)}) or 0", *self.body(inside, 2)]
+            yielding = [f"got = (yield {self.value(inside, 1)}) or 0", *self.body(inside, 1)]
             loop = block("for i in range(3):", ["v += i", *yielding])
             body = [f"nonlocal {', '.join(shared)}"] if shared else []
             body += ["v = got = n", *self.around(loop, inside)]
@@ -706,12 +741,12 @@ class Grammar:
         if kind == 2:
             lines += self.handler(inside.inner(in_loop=False))
         outside = inside.inner(in_loop=False, returns=False)
-        return lines + block("finally:", ['log.append(("closed", v))', *self.body(outside, 2)])
+        return lines + block("finally:", ['log.append(("closed", v))', *self.body(outside, 1)])
 
     def drive(self, s: Scope) -> Lines:
         """Do something with a generator that is alive."""
         if not s.generators:
-            return self.generator(s)
+            return [*self.generator(s), *self.drive(s), *self.drive(s)]
         name = self.one(s.generators)
         kind = self.n(6)
         if kind == 0:
@@ -752,12 +787,14 @@ class Grammar:
         if kind == 0 or (s.agens and kind < 5 and not self.may(3)):
             return self.feed(s)
         if not s.agens:
-            return self.agenerator(s)
+            return [*self.agenerator(s), *self.drive_async(s), *self.drive_async(s)]
         name = self.one(s.agens)
         if kind == 1:
             return [f"log.append(await anext({name}, None))"]
         if kind == 2:
-            return self.guarded([f"log.append(await {name}.asend({self.one(('None', self.value(s, 2)))}))"])
+            return self.guarded(
+                [f"log.append(await {name}.asend({self.one(('None', self.value(s, 2)))}))"]
+            )
         if kind == 3:
             return self.guarded([f"await {name}.aclose()"])
         if kind == 4:
@@ -778,7 +815,9 @@ class Grammar:
         item = self.name("i")
         if self.odds(3):
             inside = s.inner(ints=[*s.ints, item], own=[])
-            return [f"log.append([{self.value(inside, 2)} async for {item} in _Feed(log, 2) if {self.value(inside, 2)}])"]
+            return [
+                f"log.append([{self.value(inside, 2)} async for {item} in _Feed(log, 2) if {self.value(inside, 2)}])"
+            ]
         with self.repeated(2):
             body = self.inner(s, in_loop=True, ints=[*s.ints, item])
         lines = block(f"async for {item} in _Feed(log, 2):", body)
@@ -792,7 +831,9 @@ class Grammar:
             parts.append("return_exceptions=True")
             got = self.name("r")
             lines = [f"{got} = await asyncio.gather({', '.join(parts)})"]
-            lines.append(f"log.append([_why(x) if isinstance(x, BaseException) else x for x in {got}])")
+            lines.append(
+                f"log.append([_why(x) if isinstance(x, BaseException) else x for x in {got}])"
+            )
             return lines
         lines = [f"log.append(await asyncio.gather({', '.join(parts)}))"]
         return self.guarded(lines) if self.n(3) else lines
@@ -814,9 +855,19 @@ class Grammar:
         if kind == 1:
             return [f"{name}.cancel({self.one(('', repr(self.name('why'))))})"]
         if kind == 2:
-            return self.guarded([f"log.append(await {name})"]) if self.n(3) else [f"log.append(await {name})"]
+            return (
+                self.guarded([f"log.append(await {name})"])
+                if self.n(3)
+                else [f"log.append(await {name})"]
+            )
         if kind == 3:
-            what = self.one(("t.cancelled()", "t.cancelled() or _why(t.exception())", "asyncio.get_running_loop().time()"))
+            what = self.one(
+                (
+                    "t.cancelled()",
+                    "t.cancelled() or _why(t.exception())",
+                    "asyncio.get_running_loop().time()",
+                )
+            )
             return [f"{name}.add_done_callback(lambda t: log.append(({name!r}, {what})))"]
         if kind == 4:
             return self.guarded([f"log.append(await asyncio.shield({name}))"])
@@ -862,7 +913,9 @@ class Grammar:
         return [*lines, f"log.append({name}.expired())"] if self.odds(3) else lines
 
     def wait_for(self, s: Scope) -> Lines:
-        lines = [f"log.append(await asyncio.wait_for({self.awaitable(s)}, {self.one((*TIMES, 'None'))}))"]
+        lines = [
+            f"log.append(await asyncio.wait_for({self.awaitable(s)}, {self.one((*TIMES, 'None'))}))"
+        ]
         return self.guarded(lines) if self.n(4) else lines
 
     def wait(self, s: Scope) -> Lines:
@@ -879,7 +932,9 @@ class Grammar:
         lines.append(f"{done}, {done}p = await asyncio.wait([{given}]{options})")
         lines.append(f"log.append([t in {done} for t in ({', '.join(names)},)])")
         if self.odds(2):
-            lines += block(f"for t in ({', '.join(names)},):", [f"if t in {done}p:", "    t.cancel()"])
+            lines += block(
+                f"for t in ({', '.join(names)},):", [f"if t in {done}p:", "    t.cancel()"]
+            )
         return lines
 
     def as_completed(self, s: Scope) -> Lines:
@@ -888,7 +943,11 @@ class Grammar:
             parts = [f"asyncio.create_task({each})" for each in parts]
         options = f", timeout={self.one(TIMES)}" if self.odds(3) else ""
         item = self.name("r")
-        body = self.guarded([f"log.append(await {item})"]) if self.n(3) else [f"log.append(await {item})"]
+        body = (
+            self.guarded([f"log.append(await {item})"])
+            if self.n(3)
+            else [f"log.append(await {item})"]
+        )
         if self.odds(3):
             with self.repeated(2):
                 body += self.inner(s, 1, in_loop=True)
@@ -926,7 +985,11 @@ class Grammar:
             self.locks = True
             wait = self.one(("cond.wait()", "cond.wait_for(lambda: ev.is_set())"))
             body = self.inner(s, 2)
-            body += self.guarded([f"log.append(await {self.wrapped(wait)})"]) if self.n(2) else ["cond.notify_all()"]
+            body += (
+                self.guarded([f"log.append(await {self.wrapped(wait)})"])
+                if self.n(2)
+                else ["cond.notify_all()"]
+            )
             self.locks = False
             return block("async with cond:", body)
         return block("async with sem:", self.inner(s))
@@ -961,7 +1024,13 @@ class Grammar:
         name = self.name("u")
         value = self.value(s, 2)
         lines = [f"{name} = asyncio.get_running_loop().create_future()"]
-        settle = self.one((f"{name}.set_result, {value}", f"{name}.set_exception, ValueError({value})", f"{name}.cancel"))
+        settle = self.one(
+            (
+                f"{name}.set_result, {value}",
+                f"{name}.set_exception, ValueError({value})",
+                f"{name}.cancel",
+            )
+        )
         lines.append(f"asyncio.get_running_loop().call_later({self.one(TIMES)}, {settle})")
         s.tasks.append(name)
         self.may()
@@ -975,7 +1044,9 @@ class Grammar:
         body = block("try:", [f"v = await {self.cheap(inside, 2)}", *self.body(inside, 1)])
         if self.odds(2):
             body += self.handler(inside)
-        body += block("finally:", [f"log.append(await {self.cheap(inside, 2)})", *self.body(inside, 1)])
+        body += block(
+            "finally:", [f"log.append(await {self.cheap(inside, 2)})", *self.body(inside, 1)]
+        )
         lines = block(f"async def {name}(n):", ["v = n", *body, "return v"])
         lines.append(f"{task} = asyncio.create_task({name}({self.value(s, 2)}))")
         s.tasks.append(task)
@@ -998,7 +1069,7 @@ class Grammar:
             scope = Scope(ints=["n", "v"], lists=["xs"], coroutines=list(before), own=["v"])
             body = self.body(scope, 4)
             if self.odds(3):
-                body += [f"if n > 0:", f"    v = await {name}(w, n - 1)"]
+                body += ["if n > 0:", f"    v = await {name}(w, n - 1)"]
                 self.spent *= 3
             body += [f"return {self.value(scope, 1)}"]
         head = [f"{WORLD} = w", "v = n", "xs = [n, 1, 2]", "d = {}"]
@@ -1021,7 +1092,7 @@ class Grammar:
                 break
             lines = self.statement(scope)
             body += lines if self.n(4) else self.guarded(self.inner(scope))
-        body.append("return [log, a, b, c, xs, list(d.items()), q.qsize()]")
+        body.append("return [a, b, c, xs, list(d.items()), q.qsize()]")
         return PREAMBLE + "\n".join(["", *text, *block("async def program():", body), ""])
 
 
@@ -1107,17 +1178,92 @@ def programs(draw: st.DrawFn) -> str:
 
 CONSTRUCTS = frozenset(
     {
-        *"AugAssign Subscript Starred NamedExpr If For While Break Continue Try TryStar".split(),
-        *"ExceptHandler Raise Return Assert Nonlocal Lambda ListComp SetComp DictComp".split(),
-        *"GeneratorExp IfExp BoolOp JoinedStr Match MatchSequence MatchMapping MatchClass MatchOr".split(),
-        *"MatchStar With AsyncWith AsyncFor Yield YieldFrom FunctionDef AsyncFunctionDef Await".split(),
-        *(f"asyncio.{name}" for name in "gather create_task TaskGroup timeout wait_for wait".split()),
-        *(f"asyncio.{name}" for name in "as_completed shield sleep Lock Semaphore Event Queue".split()),
-        *".cancel .add_done_callback act slow boom .aclose .athrow .asend .send .throw .close".split(),
-        *"for-else while-else try-else finally raise-from raise-bare star-args star-star-args".split(),
-        *"await-in-comprehension await-in-finally await-in-handler await-in-test recursion".split(),
-        *"return-in-finally break-in-finally continue-in-finally elif".split(),
-        *"sleep(0) return_exceptions all_tasks".split(),
+        *[
+            "AugAssign",
+            "Subscript",
+            "Starred",
+            "NamedExpr",
+            "If",
+            "For",
+            "While",
+            "Break",
+            "Continue",
+            "Try",
+            "TryStar",
+        ],
+        *[
+            "ExceptHandler",
+            "Raise",
+            "Return",
+            "Assert",
+            "Nonlocal",
+            "Lambda",
+            "ListComp",
+            "SetComp",
+            "DictComp",
+        ],
+        *[
+            "GeneratorExp",
+            "IfExp",
+            "BoolOp",
+            "JoinedStr",
+            "Match",
+            "MatchSequence",
+            "MatchMapping",
+            "MatchClass",
+            "MatchOr",
+        ],
+        *[
+            "MatchStar",
+            "With",
+            "AsyncWith",
+            "AsyncFor",
+            "Yield",
+            "YieldFrom",
+            "FunctionDef",
+            "AsyncFunctionDef",
+            "Await",
+        ],
+        *(
+            f"asyncio.{name}"
+            for name in ["gather", "create_task", "TaskGroup", "timeout", "wait_for", "wait"]
+        ),
+        *(
+            f"asyncio.{name}"
+            for name in ["as_completed", "shield", "sleep", "Lock", "Semaphore", "Event", "Queue"]
+        ),
+        *[
+            ".cancel",
+            ".add_done_callback",
+            "act",
+            "slow",
+            "boom",
+            ".aclose",
+            ".athrow",
+            ".asend",
+            ".send",
+            ".throw",
+            ".close",
+        ],
+        *[
+            "for-else",
+            "while-else",
+            "try-else",
+            "finally",
+            "raise-from",
+            "raise-bare",
+            "star-args",
+            "star-star-args",
+        ],
+        *[
+            "await-in-comprehension",
+            "await-in-finally",
+            "await-in-handler",
+            "await-in-test",
+            "recursion",
+        ],
+        *["return-in-finally", "break-in-finally", "continue-in-finally", "elif"],
+        *["sleep(0)", "return_exceptions", "all_tasks"],
     }
 )
 """Everything of which a long enough run has to have seen one."""
@@ -1164,7 +1310,11 @@ def _tell_try(node: Any) -> Iterator[str]:
         yield "finally"
         if _inside(node.finalbody, ast.Await):
             yield "await-in-finally"
-        for kind, name in ((ast.Return, "return"), (ast.Break, "break"), (ast.Continue, "continue")):
+        for kind, name in (
+            (ast.Return, "return"),
+            (ast.Break, "break"),
+            (ast.Continue, "continue"),
+        ):
             if _inside(node.finalbody, kind):
                 yield f"{name}-in-finally"
     if _inside(node.handlers, ast.Await):

@@ -13,7 +13,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import random
+import warnings
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -34,8 +36,9 @@ class Enough(BaseException):  # not an Exception: no handler of a program may st
 class Writer:
     """Writes a random program, one simple statement on each line."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tasks: bool = False) -> None:
         self.random = random.Random(seed)
+        self.tasks = tasks
         self.lines: list[str] = []
         self.serial = 0
         self.scopes: list[list[str]] = [list(NAMES)]
@@ -104,6 +107,8 @@ class Writer:
         simple = [self.assign, self.assign, self.plain, self.await_, self.await_, self.walrus]
         compound = [self.if_, self.if_, self.while_, self.for_, self.try_, self.try_, self.with_]
         compound += [self.match_, self.plain_if]
+        simple += [self.gather, self.task] * 2 * self.tasks
+        compound += [self.group] * 4 * self.tasks
         self.random.choice(simple)(depth)
         if level < 3 and self.random.random() < 0.5 and len(self.lines) < 60:
             self.random.choice(compound)(depth, level + 1, in_loop)
@@ -123,6 +128,21 @@ class Writer:
     def walrus(self, depth: int) -> None:
         name = self.random.choice(NAMES)
         self.put(depth, f"keep({self.value()}, ({name} := await {self.act()}))")
+
+    def gather(self, depth: int) -> None:
+        one, two = self.random.sample(NAMES, 2)
+        self.put(depth, f"{one}, {two} = await asyncio.gather({self.act()}, {self.act()})")
+
+    def task(self, depth: int) -> None:
+        self.put(depth, f"t{self.number()} = asyncio.create_task({self.act()})")
+
+    def group(self, depth: int, level: int, in_loop: bool) -> None:
+        self.put(depth, f"async with asyncio.TaskGroup() as g{level}:")
+        for _ in range(self.random.randint(1, 2)):
+            head = self.random.choice(["", "", f"u{self.number()} = "])
+            self.put(depth + 1, f"{head}g{level}.create_task({self.act()})")
+            if self.random.random() < 0.3:
+                self.block(depth + 1, level, in_loop=in_loop)
 
     def jump(self, depth: int, *, in_loop: bool) -> None:
         jumps = ["return", f"return {self.value()}", "raise KeyError", "raise ValueError(1)"]
@@ -272,6 +292,7 @@ class World:
 
         return {
             "act": self.act,
+            "asyncio": asyncio,
             "enter": Enter,
             "flip": self.flip,
             "hit": self.trouble,
@@ -305,10 +326,29 @@ def run(source: str, seed: int) -> tuple[World, bool]:
     scope = world.names()
     exec(compile(source, "program.py", "exec"), scope)
     try:
-        asyncio.run(scope["program"]())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # coroutines that the program drops
+            asyncio.run(quietly(scope["program"]))
     except ENDS:
         return world, False
     return world, True
+
+
+async def quietly(program: Callable[[], Awaitable[object]]) -> None:
+    """Look at the exceptions of all tasks, so that asyncio complains of none."""
+    made: list[asyncio.Task[Any]] = []
+
+    def make(loop: Any, coro: Any, **more: Any) -> Any:
+        made.append(asyncio.Task(coro, loop=loop, **more))
+        return made[-1]
+
+    asyncio.get_running_loop().set_task_factory(make)
+    try:
+        await program()
+    finally:
+        for task in made:
+            task.cancel()
+        await asyncio.gather(*made, return_exceptions=True)
 
 
 class Paths:
@@ -415,16 +455,20 @@ def wrong_values(paths: Paths, lines: dict[int, int], log: list[tuple[int, Any]]
     return wrong
 
 
+def drawn(source: str) -> Graph:
+    tree = ast.parse(source).body[0]
+    assert isinstance(tree, ast.AsyncFunctionDef)
+    graph = graph_of(tree, name="program", file="program.py", resolve=resolve)
+    assert validate(graph) == [], source
+    return graph
+
+
 @pytest.mark.parametrize("seed", range(PROGRAMS // 20))
 def test_what_ran_is_a_way_through_the_graph(seed: int) -> None:
     steps = 0
     for program in range(seed * 20, seed * 20 + 20):
         source = Writer(program).program()
-        tree = ast.parse(source).body[0]
-        assert isinstance(tree, ast.AsyncFunctionDef)
-        graph = graph_of(tree, name="program", file="program.py", resolve=resolve)
-        assert validate(graph) == [], source
-        paths, lines = Paths(graph), written_at(source)
+        paths, lines = Paths(drawn(source)), written_at(source)
         for world_seed in range(RUNS):
             world, ended = run(source, world_seed)
             steps += len(world.log)
@@ -432,3 +476,17 @@ def test_what_ran_is_a_way_through_the_graph(seed: int) -> None:
             wrong += wrong_values(paths, lines, world.log)
             assert not wrong, "\n".join([f"program {program}", source, *wrong])
     assert steps > 200  # the programs do something
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS // 20))
+def test_what_tasks_were_given_came_along_a_data_edge(seed: int) -> None:
+    steps = 0
+    for program in range(seed * 20, seed * 20 + 20):
+        source = Writer(program, tasks=True).program()
+        paths, lines = Paths(drawn(source)), written_at(source)
+        for world_seed in range(RUNS):
+            world, _ = run(source, world_seed)
+            steps += len(world.log)
+            wrong = wrong_values(paths, lines, world.log)
+            assert not wrong, "\n".join([f"program {program}", source, *wrong])
+    assert steps > 200

@@ -130,6 +130,10 @@ class OpenModel(pydantic.BaseModel, extra="allow", frozen=True):
     a: Any
 
 
+class TaggedModel(pydantic.BaseModel):
+    tags: set[str]
+
+
 class Page(pydantic.BaseModel, Generic[T]):
     items: list[T]
 

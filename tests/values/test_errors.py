@@ -22,6 +22,7 @@ from perdure import value_errors, values
 from perdure.limits import LIMITS, Limits
 from perdure.values import decode, decode_error, encode, encode_error, remote_traceback
 from tests.values import models as m
+from tests.values.process import environment
 
 FIELDS = sorted({name for names in value_errors.FIELDS.values() for name in names})
 
@@ -487,5 +488,11 @@ def test_the_interpreter_reports_a_stand_in_under_its_own_name():
         'raise decode_error(\'{"$":"error","of":"shop:Gone","mro":["builtins:ValueError"],'
         '"args":["t"],"text":"told"}\')'
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr.splitlines()[-1] == "shop.Gone: told"

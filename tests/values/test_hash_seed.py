@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+
+from tests.values.process import environment
 
 PROGRAM = """
 import datetime, decimal
@@ -37,11 +38,13 @@ print(list(convert(sorted(words), set[str])), list(convert({"a": sorted(words)},
 
 
 def outputs(seed: str) -> bytes:
-    path = os.pathsep.join(["src", "."])
-    env = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path}
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=env, check=True, capture_output=True
-    ).stdout
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment(PYTHONHASHSEED=seed),
+        check=True,
+        capture_output=True,
+    )
+    return done.stdout
 
 
 def test_bytes_and_orders_do_not_depend_on_the_hash_seed():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -14,6 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from perdure import value_types
+from tests.values.process import environment
 
 SCRIPT = """
 import dataclasses, enum, sys
@@ -51,10 +51,9 @@ SCRIPT = (
 
 
 def run(args: list[str], cwd: Path, text: str = "") -> str:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path("src").resolve()), str(cwd)])}
     done = subprocess.run(
         [sys.executable, *args],
-        env=env,
+        env=environment(cwd),
         cwd=cwd,
         input=text,
         capture_output=True,

@@ -265,6 +265,15 @@ def test_a_model_made_without_its_constructor_comes_back_as_bare_as_it_was():
     assert read.model_fields_set == set()
 
 
+def test_a_model_with_a_set_works_on_after_it_was_read():
+    read = decode(encode(m.TaggedModel(tags={"b", "a"})))
+    assert list(read.tags) == ["a", "b"]
+    assert read.model_dump() == {"tags": {"a", "b"}}
+    assert read.model_dump_json() == '{"tags":["a","b"]}'
+    assert read.model_copy(update={"tags": {"c"}}).tags == {"c"}
+    assert m.TaggedModel.model_validate(read.model_dump(), strict=True) == read
+
+
 def test_what_is_shared_inside_of_a_value_becomes_copies():
     inner = [1]
     a, b = decode(encode((inner, inner)))

@@ -6,11 +6,14 @@ Nothing here does anything: whoever owns the run carries effects out, after the 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from perdure import values
 from perdure.core.policy import Policy
 
 
@@ -72,6 +75,12 @@ AnyEffect = Dispatch | Revoke | Arm | Disarm | Say | Finished
 _ENCODER = msgspec.json.Encoder()
 
 
+def arguments_of(raw: Raw) -> tuple[list[Any], dict[str, Any]]:
+    """Give the positional and the keyword arguments of a call."""
+    decoded = values.decode(bytes(raw))
+    return decoded[0], decoded[1] if len(decoded) > 1 else {}
+
+
 def digest(effects: Sequence[AnyEffect]) -> int:
     """Give the checksum that a refold of the same fact has to meet."""
     return zlib.crc32(_ENCODER.encode(effects)) if effects else 0
@@ -83,16 +92,45 @@ def outline(effects: Sequence[AnyEffect]) -> tuple[str, ...]:
 
 
 def _describe(effect: AnyEffect) -> str:
-    if isinstance(effect, Dispatch):
-        again = f", attempt {effect.attempt}" if effect.attempt > 1 else ""
-        args = bytes(effect.args).decode(errors="replace")
-        return f"call {effect.call} {effect.target}{_short(args)} at {effect.site}{again}"
-    fields = (f"{name}={_plain(getattr(effect, name))}" for name in effect.__struct_fields__)
-    return f"{type(effect).__name__.lower()} " + " ".join(fields)
+    return _DESCRIBE[type(effect)](effect)
 
 
-def _plain(value: object) -> str:
-    return _short(bytes(value).decode(errors="replace") if isinstance(value, Raw) else repr(value))
+def _dispatched(effect: Dispatch) -> str:
+    again = f", attempt {effect.attempt}" if effect.attempt > 1 else ""
+    name = effect.target.rpartition(":")[2]
+    return f"call {effect.call} {name}({_arguments(effect.args)}) at {effect.site}{again}"
+
+
+def _arguments(raw: Raw) -> str:
+    try:
+        args, kwargs = arguments_of(raw)
+        shown = [repr(each) for each in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
+    except Exception as error:  # noqa: BLE001 — only a picture: `repr` is the user's code
+        return f"… {type(error).__name__}"
+    return _short(", ".join(shown))
+
+
+def _armed(effect: Arm) -> str:
+    due = datetime.fromtimestamp(effect.due_us / 1_000_000, UTC)
+    return f"timer {effect.timer} due {due:%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
+
+
+def _said(effect: Say) -> str:
+    return f"{effect.logger or 'print'}: {_short(effect.text)}"
+
+
+def _finished(effect: Finished) -> str:
+    return f"{effect.status} {_short(bytes(effect.value).decode(errors='replace'))}"
+
+
+_DESCRIBE: dict[type[AnyEffect], Callable[[Any], str]] = {
+    Dispatch: _dispatched,
+    Revoke: lambda effect: f"call {effect.call} no longer wanted",
+    Arm: _armed,
+    Disarm: lambda effect: f"timer {effect.timer} no longer wanted",
+    Say: _said,
+    Finished: _finished,
+}
 
 
 def _short(text: str, chars_max: int = 120) -> str:

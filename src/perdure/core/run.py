@@ -17,7 +17,7 @@ from msgspec import Raw
 from perdure import values
 from perdure.core.ambient import CURRENT
 from perdure.core.calls import Call, Target
-from perdure.core.effects import AnyEffect, Finished, Say, digest, outline
+from perdure.core.effects import AnyEffect, Finished, Say, arguments_of, digest, outline
 from perdure.core.facts import (
     AnyFact,
     Cancelled,
@@ -33,7 +33,7 @@ from perdure.core.futures import CANCELLED, Future, Task
 from perdure.core.loop import Host, Loop
 from perdure.core.mailbox import Mailbox
 from perdure.core.policy import Policy
-from perdure.errors import Broken, Diverged, NotEncodable, PerdureError, Stale, WrongFact
+from perdure.errors import Broken, Diverged, NotEncodable, Stale, WrongFact
 
 RUNNING, COMPLETED, FAILED, CANCELLED_STATUS = "running", "completed", "failed", "cancelled"
 
@@ -181,7 +181,7 @@ class Run(Loop):
             except NotEncodable as refused:
                 error = refused
         cancelled = main.state == CANCELLED and self.last_words is None
-        return Finished(CANCELLED_STATUS if cancelled else FAILED, Raw(values.encode_error(error)))
+        return Finished(CANCELLED_STATUS if cancelled else FAILED, Raw(values.encode_error(error, trace=False)))
 
     def result(self) -> Any:
         """Give what the workflow returned, or raise what it raised."""
@@ -282,19 +282,13 @@ def _encode_arguments(target: Target, args: tuple[Any, ...], kwargs: dict[str, A
         raise
 
 
-def decode_arguments(raw: Raw) -> tuple[list[Any], dict[str, Any]]:
-    """Give positional and keyword arguments back."""
-    decoded = values.decode(bytes(raw))
-    return decoded[0], decoded[1] if len(decoded) > 1 else {}
-
-
 # --- how each fact is folded: check first, and give what changes the run
 
 
 def _started(run: Run, fact: Started) -> Callable[[], object]:
     if run.seq:
         raise WrongFact(f"a run starts once, and this one has {run.seq} facts")
-    args, kwargs = decode_arguments(fact.args)
+    args, kwargs = arguments_of(fact.args)
     return lambda: run.begin_main(fact, args, kwargs)
 
 
@@ -358,5 +352,3 @@ FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Signalled: _signalled,
     Cancelled: _cancelled,
 }
-
-__all__ = ["FOLD", "Applied", "PerdureError", "Program", "Run", "decode_arguments", "perform"]

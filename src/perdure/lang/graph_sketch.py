@@ -261,8 +261,10 @@ def reaching(sketch: Sketch) -> list[frozenset[Definition]]:
     drafts = sketch.drafts
     before: list[frozenset[Definition]] = [frozenset() for _ in drafts]
     leaving: list[list[tuple[int, str]]] = [[] for _ in drafts]
+    beside = {a.target for a in sketch.arrows if drafts[a.source].mode != "started"}
     for arrow in sketch.arrows:
-        leaving[arrow.source].append((arrow.target, _carry(sketch, arrow)))
+        carry = _carry(drafts[arrow.source], arrow, beside=arrow.target in beside)
+        leaving[arrow.source].append((arrow.target, carry))
     for source, target in sketch.leaks:
         leaving[source].append((target, "both"))
     queue = deque(range(len(drafts)))
@@ -277,14 +279,11 @@ def reaching(sketch: Sketch) -> list[frozenset[Definition]]:
     return before
 
 
-def _carry(sketch: Sketch, arrow: Arrow) -> str:
-    """Say what an edge carries: an ended for writes no more, a task tells its own value only."""
-    source, target = sketch.drafts[arrow.source], sketch.drafts[arrow.target]
+def _carry(source: Draft, arrow: Arrow, *, beside: bool) -> str:
+    """Say what an edge carries: an ended for writes no more, nor does a task beside the flow."""
     if source.kind == "loop" and arrow.guard == "else":
         return "before"
-    if source.mode == "started" and target.mode != "started" and target.kind == "barrier":
-        return "own"
-    return "after"
+    return "own" if source.mode == "started" and beside else "after"
 
 
 def _carried(

@@ -38,17 +38,13 @@ def check_class(cls: type, place: Place, world: World) -> list[Diagnostic]:
     return found
 
 
-def _factories(cls: type) -> Iterator[tuple[str, Any]]:
-    if dataclasses.is_dataclass(cls):
-        made: Any = cls
-        for field in dataclasses.fields(made):
-            if field.default_factory is not dataclasses.MISSING:
-                yield field.name, field.default_factory
-    fields: Any = getattr(cls, "__pydantic_fields__", None)
-    if fields is not None:
-        for name, info in fields.items():
-            if getattr(info, "default_factory", None) is not None:
-                yield name, info.default_factory
+def _factories(cls: Any) -> Iterator[tuple[str, Any]]:
+    plain = getattr(cls, "__dataclass_fields__", {})
+    models = getattr(cls, "__pydantic_fields__", {})
+    for name, field in {**plain, **models}.items():
+        factory = getattr(field, "default_factory", None)
+        if factory is not None and factory is not dataclasses.MISSING:
+            yield name, factory
 
 
 def _is_now(factory: Any) -> bool:

@@ -15,7 +15,16 @@ import msgspec
 from msgspec import Raw
 
 from perdure import values
-from perdure.core.effects import AnyEffect, Arm, Disarm, Dispatch, Finished, Revoke, Say
+from perdure.core.effects import (
+    AnyEffect,
+    Arm,
+    Disarm,
+    Dispatch,
+    Finished,
+    Revoke,
+    Say,
+    arguments_of,
+)
 from perdure.core.facts import (
     AnyFact,
     Cancelled,
@@ -29,7 +38,7 @@ from perdure.core.facts import (
 )
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.refold import refold
-from perdure.core.run import Run, decode_arguments
+from perdure.core.run import Run
 from perdure.errors import ActionTimeout, Deadlocked, Stale
 from perdure.node.host import HOST
 from perdure.registry import lookup
@@ -73,7 +82,7 @@ class MemoryRun:
         for effect in effects:
             self.effects.append(effect)
             if isinstance(effect, Dispatch) and effect.token == 1:
-                args, kwargs = decode_arguments(effect.args)
+                args, kwargs = arguments_of(effect.args)
                 self.calls.append((effect.target.rpartition(":")[2], args, kwargs))
             elif isinstance(effect, Say):
                 self._hear(effect)
@@ -192,7 +201,7 @@ class Engine:
         self.bodies[effect.call] = self.loop.create_task(self._body(effect))
 
     async def _body(self, effect: Dispatch) -> None:
-        args, kwargs = decode_arguments(effect.args)
+        args, kwargs = arguments_of(effect.args)
         limit_us = effect.policy.timeout_us
         body = lookup(effect.kind, effect.target).run_here(*args, **kwargs)
         try:

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Raw
 
 from perdure import values
-from perdure.core.effects import Arm, Disarm, Dispatch, Finished, Revoke, Say
+from perdure.core.effects import Arm, Disarm, Dispatch, Finished, Revoke, Say, arguments_of
 from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Fired, Lost, Signalled
 from perdure.core.policy import Seconds, microseconds
-from perdure.core.run import Run, decode_arguments
+from perdure.core.run import Run
 from perdure.errors import WrongFact
 from perdure.testing.memory import START_US, MemoryRun, started
 from perdure.workflows import Workflow
@@ -180,7 +180,7 @@ def ends_with(error: type[BaseException], status: str = "failed") -> Expected:
 
 
 def _dispatched(_: Scenario, effect: Dispatch) -> Expected:
-    args, kwargs = decode_arguments(effect.args)
+    args, kwargs = arguments_of(effect.args)
     return ("calls", _short(effect.target), tuple(args), kwargs)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from perdure.core.effects import Dispatch
+from perdure.core.effects import Dispatch, arguments_of
 from perdure.core.policy import Seconds, microseconds
-from perdure.core.run import decode_arguments
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -60,7 +59,7 @@ class Script:
         if issubclass(type(entry), list):
             entry = self._turn(dispatch.target, entry)
         if callable(entry) and not isinstance(entry, Answer):
-            args, kwargs = decode_arguments(dispatch.args)
+            args, kwargs = arguments_of(dispatch.args)
             entry = entry(*args, **kwargs)
         return entry if isinstance(entry, Answer) else returns(entry)
 

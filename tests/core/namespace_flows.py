@@ -1,0 +1,280 @@
+"""Workflows that look at the namespace of their run: what is fresh, what is shared, what is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from perdure import action, workflow
+from tests.core import helpers
+from tests.core.helpers import price
+
+SEEN: list[int] = []
+BY_NAME: dict[str, int] = {}
+NAMES: set[str] = set()
+QUEUE: deque[int] = deque(maxlen=2)
+COUNTS: Counter[str] = Counter()
+GROUPS: defaultdict[str, list[int]] = defaultdict(list)
+ORDERED: OrderedDict[str, int] = OrderedDict()
+BUFFER = bytearray()
+
+INNER: list[Any] = [1]
+OUTER: dict[str, Any] = {"a": INNER, "b": [INNER, (INNER,)], "c": {"deep": INNER}}
+OUTER["self"] = OUTER
+
+MISSING = object()
+BY_SENTINEL = {MISSING: "missing"}
+
+
+class Kind:
+    pass
+
+
+class Ledger:
+    """A class of the user's: one instance lives in the module."""
+
+    entries_in_all: int = 0
+
+    def __init__(self) -> None:
+        self.entries: list[int] = []
+        self.owner = MISSING
+
+    def add(self, entry: int) -> int:
+        self.entries.append(entry)
+        return len(self.entries)
+
+
+class Slotted:
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+
+
+LEDGER = Ledger()
+SLOTTED = Slotted()
+ADD = LEDGER.add
+VIEW = types.SimpleNamespace(count=0)
+
+
+@action
+async def act(value: Any = None) -> Any:
+    return value
+
+
+@workflow
+async def fills_everything(number: int) -> Any:
+    SEEN.append(number)
+    BY_NAME[str(number)] = number
+    NAMES.add(str(number))
+    QUEUE.append(number)
+    COUNTS["x"] += 1
+    GROUPS["g"].append(number)
+    ORDERED[str(number)] = number
+    BUFFER.append(number)
+    await act()
+    kept = [list(SEEN), dict(BY_NAME), list(NAMES), list(QUEUE), dict(COUNTS), dict(GROUPS)]
+    return [*kept, dict(ORDERED), list(BUFFER), QUEUE.maxlen]
+
+
+def _defaults(number: int, seen: list[int] = [], *, named: dict[str, int] = {}) -> Any:  # noqa: B006
+    seen.append(number)
+    named[str(number)] = number
+    return [list(seen), dict(named)]
+
+
+@workflow
+async def mutable_defaults(number: int) -> Any:
+    _defaults(number)
+    return _defaults(number + 1)
+
+
+@functools.cache
+def _once(number: int) -> list[int]:
+    SEEN.append(number)
+    return [number]
+
+
+@functools.lru_cache(maxsize=1)
+def _least_recent(number: int) -> int:
+    SEEN.append(number)
+    return number
+
+
+@workflow
+async def caches() -> Any:
+    same = _once(1) is _once(1)
+    for number in (5, 6, 5):
+        _least_recent(number)
+    return [same, list(SEEN), _least_recent.cache_info().misses]
+
+
+@workflow
+async def shared_identity() -> list[bool]:
+    INNER.append(2)
+    return [
+        OUTER["a"] is INNER,
+        OUTER["b"][0] is INNER,
+        OUTER["b"][1][0] is INNER,
+        OUTER["c"]["deep"] is INNER,
+        OUTER["self"] is OUTER,
+        OUTER["a"] == [1, 2],
+    ]
+
+
+def _default(value: Any = MISSING) -> bool:
+    return value is MISSING
+
+
+@workflow
+async def sentinels() -> list[bool]:
+    return [_default(), not _default(1), MISSING in BY_SENTINEL, LEDGER.owner is MISSING]
+
+
+@workflow
+async def through_a_module() -> Any:
+    helpers.note("a")
+    helpers.CALLS.append("b")
+    return [helpers.note("c"), helpers.price(10), price(10), helpers.price is price]
+
+
+@workflow
+async def prices() -> int:
+    return price(10)
+
+
+@workflow
+async def prices_through_the_module() -> int:
+    return helpers.price(10)
+
+
+def counter() -> Callable[[], int]:
+    count = 0
+
+    def step() -> int:
+        nonlocal count
+        count += 1
+        return count
+
+    return step
+
+
+STEP = counter()
+STEPS = [STEP, STEP, counter()]
+
+
+def twice(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        SEEN.append(len(SEEN))
+        return [function(*args), function(*args)]
+
+    return wrapper
+
+
+@twice
+def _tagged(value: int) -> Any:
+    return (value, STEP())
+
+
+@workflow
+async def closures() -> Any:
+    STEP()
+    return [STEPS[0](), STEPS[1](), STEPS[2](), _tagged(9), _tagged.__name__, list(SEEN)]
+
+
+@contextmanager
+def _noting(number: int) -> Iterator[int]:
+    SEEN.append(number)
+    try:
+        yield number
+    finally:
+        SEEN.append(-number)
+
+
+@asynccontextmanager
+async def _acting(number: int) -> Any:
+    try:
+        yield await act(number)
+    finally:
+        await act(-number)
+
+
+@workflow
+async def contexts() -> Any:
+    with _noting(1) as one:
+        async with _acting(2) as two:
+            SEEN.append(one + two)
+    return list(SEEN)
+
+
+note_five = functools.partial(_defaults, 5, named={})
+act_seven = functools.partial(act, 7)
+
+
+@workflow
+async def partials() -> Any:
+    return [note_five(), note_five(), await act_seven()]
+
+
+@workflow
+async def instances() -> Any:
+    SLOTTED.items.append(1)
+    counted = [LEDGER.add(1), ADD(2), len(LEDGER.entries)]
+    VIEW.count += 1
+    return [
+        *counted,
+        len(SLOTTED.items),
+        type(LEDGER) is Ledger,
+        ADD.__self__ is LEDGER,
+        VIEW.count,
+    ]
+
+
+@workflow
+async def recursion(depth: int) -> int:
+    return await _down(depth)
+
+
+async def _down(depth: int) -> int:
+    return 0 if depth == 0 else 1 + await _up(depth - 1)
+
+
+async def _up(depth: int) -> int:
+    await asyncio.sleep(0)
+    return await _down(depth)
+
+
+@workflow
+async def set_orders() -> Any:
+    words = ["pear", "apple", "fig", "plum", "kiwi", "lime", "date", "grape"]
+    made = set(words)
+    made.discard("fig")
+    made.add("fig")
+    return {
+        "literal": list({"pear", "apple", "fig", "plum", "kiwi", "lime", "date", "grape"}),
+        "comprehension": list({word for word in words}),
+        "call": list(set(words)),
+        "of a set": list(set(frozenset(words))),
+        "unpacked": [*{*words[:4], *words[2:]}],
+        "added last": list(made)[-1:],
+        "frozen": list(frozenset(words)),
+        "union": list({"pear", "apple"} | set(words)),
+        "difference": list(set(words) - {"plum"}),
+        "intersection": list(set(words) & {"lime", "pear", "date"}),
+        "popped": [set(words).pop(), {"b", "a"}.pop()],
+        "loop": [word for word in ("z", "y", "x", "w", "v", "u")],
+        "constant": [word for word in ("pear", "zoo") if word in {"pear", "fig"}],
+        "isinstance": [isinstance({1}, set), isinstance(frozenset(), frozenset)],
+    }
+
+
+@workflow
+async def set_of_keys() -> Any:
+    one = dict.fromkeys(["pear", "apple", "fig", "plum", "kiwi", "lime", "date", "grape"])
+    return list(one.keys() & one.keys())
