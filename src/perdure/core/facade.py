@@ -68,7 +68,7 @@ class Handle:
             self.context.run(self.function, *self.args)
         except (KeyboardInterrupt, SystemExit) as last:
             self.loop.interrupted(last)
-        except BaseException as error:  # noqa: BLE001 — a cancellation as well: it belongs to nobody
+        except BaseException as error:  # noqa: BLE001 — also a cancellation
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             self.loop.report(f"Exception in callback {name}", error)
 

@@ -98,7 +98,7 @@ class Callback:
             self.context.run(self.function, future)
         except (KeyboardInterrupt, SystemExit) as last:
             self.loop.interrupted(last)
-        except BaseException as error:  # noqa: BLE001 — a cancellation as well: it belongs to nobody
+        except BaseException as error:  # noqa: BLE001 — also a cancellation
             self.loop.report(f"Exception in callback {_named(self.function)}", error)
 
 
@@ -382,7 +382,7 @@ class Task(Future):
         error: BaseException | None = None
         try:
             future.result()
-        except BaseException as raised:  # noqa: BLE001 — whatever it is, it belongs to the coroutine
+        except BaseException as raised:  # noqa: BLE001 — it belongs to the coroutine
             error = raised
         self.step(error)
 

@@ -181,7 +181,9 @@ class Run(Loop):
             except NotEncodable as refused:
                 error = refused
         cancelled = main.state == CANCELLED and self.last_words is None
-        return Finished(CANCELLED_STATUS if cancelled else FAILED, Raw(values.encode_error(error, trace=False)))
+        # No traceback: it names files of this machine, and the digest has to hold on others.
+        raw = Raw(values.encode_error(error, trace=False))
+        return Finished(CANCELLED_STATUS if cancelled else FAILED, raw)
 
     def result(self) -> Any:
         """Give what the workflow returned, or raise what it raised."""

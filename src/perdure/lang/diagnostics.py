@@ -52,6 +52,7 @@ def at(
     node: ast.AST, file: str, lines: Sequence[str], code: str, message: str, remedy: str
 ) -> Diagnostic:
     """Make a diagnostic that points at a piece of source."""
+    assert code in CODES, code
     line: int = getattr(node, "lineno", 1)
     column: int = getattr(node, "col_offset", 0)
     source = lines[line - 1].rstrip("\n") if 0 < line <= len(lines) else ""

@@ -17,8 +17,6 @@ from perdure.lang.source import ModuleSource
 
 MISSING = object()
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
 
 class Scope:
     """What the names in one function mean, as far as the module says so."""

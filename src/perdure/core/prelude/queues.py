@@ -117,7 +117,7 @@ class Queue:
         if self.unfinished > 0:
             await self.finished.wait()
 
-    def shutdown(self, immediate: bool = False) -> None:  # noqa: FBT001, FBT002 — asyncio's signature
+    def shutdown(self, immediate: bool = False) -> None:  # noqa: FBT001, FBT002 — as asyncio
         """Let nobody put any more, and nobody get when it is empty, or at once."""
         self.is_shut = True
         if immediate:
