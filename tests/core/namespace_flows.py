@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import functools
 import types
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import ChainMap, Counter, UserList, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -59,7 +60,10 @@ class Slotted:
 LEDGER = Ledger()
 SLOTTED = Slotted()
 ADD = LEDGER.add
-VIEW = types.SimpleNamespace(count=0)
+SPACE = types.SimpleNamespace(count=0)
+CHAIN: ChainMap[str, int] = ChainMap({"count": 0})
+USER_LIST: UserList[int] = UserList()
+NUMBERS = array.array("i")
 
 
 @action
@@ -226,14 +230,35 @@ async def partials() -> Any:
 async def instances() -> Any:
     SLOTTED.items.append(1)
     counted = [LEDGER.add(1), ADD(2), len(LEDGER.entries)]
-    VIEW.count += 1
     return [
         *counted,
         len(SLOTTED.items),
         type(LEDGER) is Ledger,
-        ADD.__self__ is LEDGER,
-        VIEW.count,
-    ]
+        ADD.__self__ is LEDGER]
+
+
+@workflow
+async def library_space() -> int:
+    SPACE.count += 1
+    return SPACE.count
+
+
+@workflow
+async def library_chain() -> int:
+    CHAIN["count"] += 1
+    return CHAIN["count"]
+
+
+@workflow
+async def library_list() -> int:
+    USER_LIST.append(1)
+    return len(USER_LIST)
+
+
+@workflow
+async def library_array() -> int:
+    NUMBERS.append(1)
+    return len(NUMBERS)
 
 
 @workflow

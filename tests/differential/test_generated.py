@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -84,6 +85,31 @@ def _in_order(all_tasks: Any) -> Any:
     return ordered
 
 
+def _aside(close: Any) -> Any:
+    """Have the end of a run handled in a thread of its own, where no exception is being handled.
+
+    `asyncio.run` cancels what is left while it handles the failure of main, which then is the
+    last context of every error that the rest still raises. Perdure does not model that.
+    """
+
+    def closed(loop: Any) -> None:
+        thread = threading.Thread(target=close, args=(loop,))
+        thread.start()
+        thread.join()
+
+    return closed
+
+
+def _failed(failed: Any) -> Any:
+    """Have no line counted that is printed when the error of a run is forgotten, with its frames."""
+
+    def failed_and_printed(outcome: Outcome, *args: Any) -> None:
+        failed(outcome, *args)
+        outcome.printed = list(outcome.printed)
+
+    return failed_and_printed
+
+
 @contextmanager
 def one_order() -> Iterator[None]:
     """Have asyncio take things in order of creation where any order would do.
@@ -97,6 +123,8 @@ def one_order() -> Iterator[None]:
         patch.setattr(asyncio.tasks, "set", Ordered, raising=False)
         patch.setattr(asyncio.taskgroups, "set", Ordered, raising=False)
         patch.setattr(asyncio.tasks, "all_tasks", _in_order(asyncio.all_tasks))
+        patch.setattr(asyncio.runners, "_cancel_all_tasks", _aside(asyncio.runners._cancel_all_tasks))
+        patch.setattr(harness, "_failed", _failed(harness._failed))
         patch.setattr(harness, "VirtualLoop", OrderedLoop)
         patch.setattr(VirtualLoop, "jumps_max", JUMPS_MAX)
         patch.setattr(sys, "unraisablehook", lambda _: None)

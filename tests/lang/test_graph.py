@@ -361,6 +361,15 @@ def test_a_change_in_place_is_a_write_that_overwrites_nothing():
     assert {source for source, _ in uses(graph, "output_1")} == {"action_1", "inline_1"}
 
 
+@pytest.mark.parametrize("more", ["", "    await act(2)\n"])
+def test_what_was_written_before_a_group_is_known_behind_it(more):
+    graph = drawn(
+        "x = 1\nasync with asyncio.TaskGroup() as g:\n"
+        f"    t = g.create_task(act(1))\n{more}return x, t"
+    )
+    assert uses(graph, "output_1") == {("inline_1", "x"), ("action_1", "t")}
+
+
 # --- invariants -----------------------------------------------------------------------
 
 

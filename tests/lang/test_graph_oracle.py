@@ -318,7 +318,15 @@ class Token(int):
 
 
 # What a program may end with: what `World.trouble` raises, or its own nonsense.
-ENDS = (Enough, LookupError, ValueError, ArithmeticError, ExceptionGroup, TypeError, RuntimeError)
+ENDS = (
+    Enough,
+    LookupError,
+    ValueError,
+    ArithmeticError,
+    BaseExceptionGroup,
+    TypeError,
+    RuntimeError,
+)
 
 
 def run(source: str, seed: int) -> tuple[World, bool]:

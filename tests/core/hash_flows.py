@@ -1,0 +1,60 @@
+"""A workflow that reaches one global of every kind; tests replace them, and look at its hash."""
+
+from __future__ import annotations
+
+import enum
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from perdure import action, workflow
+
+ON = True
+OFF = False
+VALUE: Any = None
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SAFE = 2
+
+
+@dataclass(frozen=True)
+class Rate:
+    percent: int
+
+
+@dataclass
+class Account:
+    name: str
+
+
+@action
+async def act(value: Any = None) -> Any:
+    return value
+
+
+@action(name="tests.core.hash_flows:act", timeout=5)
+async def hurried(value: Any = None) -> Any:
+    return value
+
+
+def one(left: int = 1, *, right: int = 2) -> int:
+    return left + right
+
+
+def other(left: int = 1, *, right: int = 2) -> int:
+    return left - right
+
+
+def swapped(left: int = 2, *, right: int = 1) -> int:
+    return left + right
+
+
+@workflow
+async def looks() -> Any:
+    return [ON, OFF, VALUE]
+
+
+def clock() -> Any:
+    return time.time

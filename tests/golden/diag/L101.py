@@ -1,0 +1,6 @@
+from perdure import workflow
+
+
+@workflow
+def flow(x):
+    return x

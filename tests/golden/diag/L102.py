@@ -1,0 +1,7 @@
+from perdure import workflow
+
+
+@workflow
+async def flow(xs):
+    for x in xs:
+        yield x
