@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from msgspec import Raw
 
@@ -38,7 +39,7 @@ class Figure:
     good: bool
 
 
-def _start(flow: Workflow[..., object], *args: int) -> tuple[Run, Applied]:
+def _start(flow: Workflow[..., Any], *args: int) -> tuple[Run, Applied]:
     program = flow.program()
     run = Run(program)
     payload = json.dumps([list(args)]).encode()

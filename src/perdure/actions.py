@@ -21,11 +21,12 @@ from perdure.registry import register
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 RUN_IN = ("", "loop", "thread", "process")
 
 
-class Action(Generic[P, R]):
+class Action(Generic[P, R_co]):
     """An action. Awaited in a workflow, it is a durable call; anywhere else, it just runs."""
 
     __perdure__ = "action"
@@ -48,7 +49,7 @@ class Action(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<action {self.name}>"
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Make a durable call in a workflow; just run it anywhere else."""
         run = CURRENT.get()
         if run is None or run.outside:
@@ -60,10 +61,10 @@ class Action(Generic[P, R]):
         call = cast("Callable[..., Any]", self)
         return self if instance is None else functools.partial(call, instance)
 
-    def run_here(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def run_here(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Run the body, with no run, no retries and nothing written down."""
         if inspect.iscoroutinefunction(self.function):
-            return cast("Coroutine[Any, Any, R]", self.function(*args, **kwargs))
+            return cast("Coroutine[Any, Any, R_co]", self.function(*args, **kwargs))
         self.accepts(*args, **kwargs)
         return _run_sync(self.function, args, kwargs)
 
@@ -77,7 +78,7 @@ class Action(Generic[P, R]):
         run_in: str | None = None,
         idempotent: bool | None = None,
         at_most_once: bool | None = None,
-    ) -> Action[P, R]:
+    ) -> Action[P, R_co]:
         """Give the same action with another policy for the calls made through what is returned."""
         policy = make_policy(
             self.policy,

@@ -25,6 +25,7 @@ from perdure.registry import register
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
 _collecting: ContextVar[bool] = ContextVar("perdure.collecting", default=False)
@@ -40,13 +41,13 @@ def collecting() -> Generator[None, None, None]:
         _collecting.reset(token)
 
 
-class Workflow(Generic[P, R]):
+class Workflow(Generic[P, R_co]):
     """A workflow. Awaited in another workflow, it is a child run; anywhere else, it just runs."""
 
     __perdure__ = "workflow"
 
     def __init__(
-        self, function: Callable[P, Coroutine[Any, Any, R]], name: str | None = None
+        self, function: Callable[P, Coroutine[Any, Any, R_co]], name: str | None = None
     ) -> None:
         functools.update_wrapper(cast("Callable[..., Any]", self), function)
         self.function = function
@@ -62,7 +63,7 @@ class Workflow(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<workflow {self.name}>"
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Start a child run in a workflow; just run it anywhere else."""
         run = CURRENT.get()
         if run is None or run.outside:

@@ -6,7 +6,7 @@ import array
 import asyncio
 import functools
 import types
-from collections import ChainMap, Counter, UserList, OrderedDict, defaultdict, deque
+from collections import ChainMap, Counter, OrderedDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -230,11 +230,7 @@ async def partials() -> Any:
 async def instances() -> Any:
     SLOTTED.items.append(1)
     counted = [LEDGER.add(1), ADD(2), len(LEDGER.entries)]
-    return [
-        *counted,
-        len(SLOTTED.items),
-        type(LEDGER) is Ledger,
-        ADD.__self__ is LEDGER]
+    return [*counted, len(SLOTTED.items), type(LEDGER) is Ledger, ADD.__self__ is LEDGER]
 
 
 @workflow

@@ -84,7 +84,9 @@ def test_equal_values_make_the_same_program(monkeypatch: Any) -> None:
         assert hash_with(one, monkeypatch) == hash_with(other, monkeypatch)
 
 
-@pytest.mark.xfail(strict=True, reason="is_current compares identities: a change in place is not seen")
+@pytest.mark.xfail(
+    strict=True, reason="is_current compares identities: a change in place is not seen"
+)
 def test_a_global_that_was_changed_in_place_makes_another_program(monkeypatch: Any) -> None:
     monkeypatch.setattr(flows, "VALUE", [1])
     before = flows.looks.program().hash

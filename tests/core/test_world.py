@@ -5,15 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import os
 import random
+import sys
+import time
 import uuid
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec import structs
 
 from perdure import now, record
 from perdure.core.effects import Say
-from perdure.errors import NotHere
+from perdure.core.refold import refold
+from perdure.errors import Diverged, NotHere
+from perdure.node.host import HOST
 from perdure.testing import run_in_memory
+from tests.core import elsewhere
 from tests.core import world_flows as flows
 from tests.core.fold import Folded, completed
 
@@ -40,7 +47,7 @@ def times_of(at: dt.datetime, zone: dt.tzinfo) -> list[str]:
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 ZONES = {"UTC": dt.UTC, "+05:30": dt.timezone(dt.timedelta(hours=5, minutes=30))} | {
-    name: __import__("zoneinfo").ZoneInfo(name) for name in ("America/New_York", "Asia/Tokyo")
+    name: ZoneInfo(name) for name in ("America/New_York", "Asia/Tokyo")
 }
 
 
@@ -57,7 +64,12 @@ def test_what_measures_time_measures_that_of_the_run() -> None:
 
 def test_the_classes_of_datetime_are_what_they_are() -> None:
     result = run_in_memory(flows.uses_the_classes).result()
-    assert result == [True, True, True, False, *[True] * 11]
+    assert result == [True, True, True, False, *[True] * 10]
+
+
+@pytest.mark.xfail(strict=True, reason="every place that names datetime has a stand-in of its own")
+def test_a_class_is_one_whatever_it_is_called() -> None:
+    gives(flows.one_class_by_two_names, result=[True] * 3)
 
 
 def test_the_classes_of_datetime_match() -> None:
@@ -67,8 +79,6 @@ def test_the_classes_of_datetime_match() -> None:
 @pytest.mark.xfail(strict=True, reason="fromtimestamp and astimezone read the zone of the machine")
 @pytest.mark.parametrize("machine", ["UTC", "Asia/Tokyo"])
 def test_naive_times_are_those_of_the_zone_of_the_run(machine: str, monkeypatch: Any) -> None:
-    import time
-
     monkeypatch.setenv("TZ", machine)
     time.tzset()
     try:
@@ -182,12 +192,25 @@ def test_what_lies_outside_is_refused_by_the_back_door_too(number: int) -> None:
 
 
 def test_what_lies_outside_may_be_recorded() -> None:
-    gives(flows.records_what_lies_outside, result=[True, True, True, None, True, None, 0])
+    gives(flows.records_what_lies_outside, result=[True, True, None, True, None, 0])
+
+
+@pytest.mark.xfail(strict=True, reason="a Refusal has no __contains__ and no __iter__ to hand on")
+def test_the_environment_may_be_searched_in_a_record() -> None:
+    gives(flows.records_a_search_in_the_environment, result=[True, True])
 
 
 def test_a_refusal_says_what_to_write_instead() -> None:
-    with pytest.raises(NotHere, match=r"^E102 `open` was called in a workflow; move it into an @ac"):
+    text = r"^E102 `(io\.)?open` was called in a workflow; move it into an @action, or "
+    with pytest.raises(NotHere, match=text):
         Folded(flows.opens).run.result()
+
+
+@pytest.mark.xfail(strict=True, reason="a table by identity is filled in the order of a frozenset")
+def test_a_refusal_says_the_same_in_every_process() -> None:
+    job = {"flow": "tests.core.world_flows:what_open_is"}
+    answers = [elsewhere.ask([job], PYTHONHASHSEED=str(seed))[0] for seed in range(5)]
+    assert len({(each["value"], each["program"]) for each in answers}) == 1
 
 
 # --- record
@@ -216,33 +239,20 @@ def test_what_is_recorded_stands_in_the_row_of_its_fact() -> None:
 
 
 def test_what_cannot_be_written_cannot_be_recorded() -> None:
+    assert run_in_memory(flows.records_what_no_one_can_write).result() == "E201"
+
+
+@pytest.mark.xfail(strict=True, reason="a refused record leaves nothing in the row: it diverges")
+def test_what_could_not_be_recorded_could_not_be_recorded_then_either() -> None:
     gives(flows.records_what_no_one_can_write, result="E201")
 
 
-def test_a_record_sees_the_real_world() -> None:
-    gives(flows.records_the_time, result=[True, True])
-
-
-def test_a_record_that_is_missing_from_the_log_diverges() -> None:
-    from perdure.core.refold import refold
-    from perdure.errors import Diverged
-    from perdure.node.host import HOST
-
-    rows = run_in_memory(flows.records).rows
-    short = [__import__("msgspec").structs.replace(rows[0], recorded=rows[0].recorded[:1])]
-    with pytest.raises(Diverged, match="fact 1 records more than it did before"):
-        refold(flows.records.program(), short, HOST)
-
-
-def test_a_record_too_many_in_the_log_diverges() -> None:
-    from perdure.core.refold import refold
-    from perdure.errors import Diverged
-    from perdure.node.host import HOST
-
-    rows = run_in_memory(flows.records).rows
-    more = __import__("msgspec").structs.replace(rows[0], recorded=rows[0].recorded * 2)
-    with pytest.raises(Diverged, match="E302 fact 1"):
-        refold(flows.records.program(), [more], HOST)
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_a_log_with_more_or_fewer_records_diverges(count: int) -> None:
+    row = run_in_memory(flows.records).rows[0]
+    altered = structs.replace(row, recorded=(row.recorded * 2)[:count])
+    with pytest.raises(Diverged, match="^E302 fact 1 "):
+        refold(flows.records.program(), [altered], HOST)
 
 
 def test_outside_of_a_run_a_record_is_a_call() -> None:
@@ -250,8 +260,6 @@ def test_outside_of_a_run_a_record_is_a_call() -> None:
 
 
 def test_the_console_is_left_as_it_was() -> None:
-    import sys
-
     before = sys.stdout, sys.stderr
     Folded(flows.writes_to_stdout).feed(completed())
     assert (sys.stdout, sys.stderr) == before

@@ -16,7 +16,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from datetime import date, datetime as Moment, timezone
+from datetime import date
+from datetime import datetime as Moment
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def _times() -> list[str]:
         str(Moment.today()),
         str(Moment.utcnow()),
         str(date.today()),
-        str(Moment.now(timezone.utc)),
+        str(Moment.now(datetime.UTC)),
         str(Moment.now(tz=datetime.timezone(datetime.timedelta(hours=2)))),
         str(perdure.now()),
         str(time.time()),
@@ -83,14 +84,22 @@ async def uses_the_classes() -> list[Any]:
         issubclass(Moment, date),
         issubclass(Later, Moment),
         isinstance(Later(2020, 1, 1), Moment),
-        type(now) is datetime.datetime,
+        type(now) == datetime.datetime,
         Moment(2020, 1, 1) == datetime.datetime(2020, 1, 1),
         Moment.fromisoformat("2020-01-01T10:00") == Moment(2020, 1, 1, 10),
         Moment.strptime("2020", "%Y") == Moment(2020, 1, 1),
-        Moment.fromtimestamp(0, timezone.utc).year == 1970,
+        Moment.fromtimestamp(0, datetime.UTC).year == 1970,
         Moment.combine(date(2020, 1, 1), datetime.time(1)) == Moment(2020, 1, 1, 1),
         Moment.max.year == 9999,
-        {Moment: 1}[datetime.datetime] == 1,
+    ]
+
+
+@workflow
+async def one_class_by_two_names() -> list[bool]:
+    return [
+        Moment is datetime.datetime,
+        Moment == datetime.datetime,
+        {Moment: 1}.get(datetime.datetime) == 1,
     ]
 
 
@@ -112,7 +121,7 @@ def _kind(value: Any) -> str:
 @workflow
 async def local_from_a_timestamp() -> list[str]:
     naive = Moment.fromtimestamp(0)
-    return [str(naive), str(Moment(2020, 1, 1).astimezone(timezone.utc))]
+    return [str(naive), str(Moment(2020, 1, 1).astimezone(datetime.UTC))]
 
 
 @workflow
@@ -233,8 +242,8 @@ TRICKS: list[Callable[[], Any]] = [
     lambda: __import__("os").environ["PATH"],
     lambda: __import__("subprocess").run(["true"]),
     lambda: __import__("time").sleep(0),
-    lambda: vars(builtins)["op" + "en"]("/etc/hostname"),
     lambda: __builtins__["open"]("/etc/hostname"),
+    lambda: DOORS[0].__call__("/etc/hostname"),
     lambda: next(map(DOORS[0], ["/etc/hostname"])),
     lambda: getattr(threading, "Thr" + "ead")(target=print).start(),
     lambda: asyncio.get_running_loop().run_in_executor(None, print),
@@ -247,7 +256,6 @@ HOLES: list[Callable[[], Any]] = [
     lambda: os.path.exists("/etc/hostname"),
     lambda: len(DOORS[2]) > 0,
     lambda: DOORS[2].__len__(),
-    lambda: DOORS[0].__call__("/etc/hostname"),
 ]
 
 
@@ -256,12 +264,21 @@ async def tries_a_hole(number: int) -> str:
     return await _tried(HOLES[number])
 
 
+def _first_line(path: str) -> str:
+    with DOORS[0](path) as file:
+        return file.readline()
+
+
+@workflow
+async def records_a_search_in_the_environment() -> list[Any]:
+    return [record(lambda: "PATH" in DOORS[2]), record(lambda: len(list(DOORS[2])) > 0)]
+
+
 @workflow
 async def records_what_lies_outside() -> list[Any]:
     return [
-        record(lambda: open("/proc/self/stat").read(1) != ""),
+        record(lambda: _first_line("/proc/self/stat") != ""),
         record(lambda: os.environ["PATH"] != ""),
-        record(lambda: "PATH" in DOORS[2]),
         record(lambda: getattr(builtins, "op" + "en")("/proc/self/stat").close()),
         record(os.getcwd) == record(lambda: os.getcwd()),
         record(lambda: time.sleep(0)),
@@ -315,9 +332,12 @@ async def records_what_no_one_can_write() -> str:
 
 
 @workflow
-async def records_the_time() -> list[bool]:
-    real = record(time.time)
-    return [real > 1_500_000_000, real != time.time()]
+async def what_open_is() -> str:
+    try:
+        DOORS[0]("/etc/hostname")
+    except perdure.PerdureError as error:
+        return str(error)
+    return "open"
 
 
 @workflow

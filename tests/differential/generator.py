@@ -938,7 +938,9 @@ class Grammar:
         return lines
 
     def as_completed(self, s: Scope) -> Lines:
-        parts = [self.coroutine(s) for _ in range(1 + self.n(3))]
+        # In 3.11 and 3.12 it takes tasks that are done already in the order of their addresses.
+        at_once = s.inner(is_async=False)
+        parts = [self.coroutine(at_once) for _ in range(1 + self.n(3))]
         if sys.version_info < (3, 13) or self.n(2):
             parts = [f"asyncio.create_task({each})" for each in parts]
         options = f", timeout={self.one(TIMES)}" if self.odds(3) else ""

@@ -123,7 +123,9 @@ def one_order() -> Iterator[None]:
         patch.setattr(asyncio.tasks, "set", Ordered, raising=False)
         patch.setattr(asyncio.taskgroups, "set", Ordered, raising=False)
         patch.setattr(asyncio.tasks, "all_tasks", _in_order(asyncio.all_tasks))
-        patch.setattr(asyncio.runners, "_cancel_all_tasks", _aside(asyncio.runners._cancel_all_tasks))
+        patch.setattr(
+            asyncio.runners, "_cancel_all_tasks", _aside(asyncio.runners._cancel_all_tasks)
+        )
         patch.setattr(harness, "_failed", _failed(harness._failed))
         patch.setattr(harness, "VirtualLoop", OrderedLoop)
         patch.setattr(VirtualLoop, "jumps_max", JUMPS_MAX)

@@ -139,7 +139,7 @@ def test_the_same_text_gives_the_same_program_in_another_process(write, tmp_path
         "hashed",
         text(
             "await helper(x)",
-            "LIMITS = {'a': [1], 'b': {2}}\nasync def helper(x, y=LIMITS):\n    return y",
+            "LIMITS = {'a': [1], 'b': {'x', 'y', 'z', 'w'}}\nasync def helper(x, y=LIMITS):\n    return y",
         ),
     )
     here = importlib.import_module("hashed").flow.program().hash

@@ -331,10 +331,17 @@ _Maker = Callable[[Capture, Any, Place], Recipe]
 
 def _list_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
     def maker(capture: Capture, value: Any, place: Place) -> Recipe:
-        members = tuple(capture.capture(each, place) for each in value)
+        members = tuple(capture.capture(each, place) for each in _in_order(value))
         return Items(make(value), _extend, members)
 
     return maker
+
+
+def _in_order(value: Any) -> Any:
+    """Give the members of a plain set in an order that every process comes to."""
+    if type(value) not in (set, frozenset):
+        return value
+    return sorted(value, key=lambda each: (type(each).__qualname__, repr(each)))
 
 
 def _extend(made: Any, members: list[Any]) -> None:
@@ -356,7 +363,7 @@ def _put(made: dict[Any, Any], members: list[Any]) -> None:
 
 
 def _tuple(capture: Capture, value: Any, place: Place) -> Recipe:
-    members = tuple(capture.capture(each, place) for each in value)
+    members = tuple(capture.capture(each, place) for each in _in_order(value))
     if type(value) is tuple and all(isinstance(capture.recipes[each], Same) for each in members):
         return Same(value)
     return Frozen(OrderedFrozenSet if isinstance(value, frozenset) else tuple, members)
