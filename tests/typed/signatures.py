@@ -46,8 +46,8 @@ def threaded(total: int) -> Receipt:
 async def flow(total: int, rush: bool = False) -> str:
     """Everything that a caller may do with an action."""
     call = plain(1, note="x")
-    assert_type(call, Coroutine[Any, Any, Receipt])
-    assert_type(await call, Receipt)
+    checked = assert_type(call, Coroutine[Any, Any, Receipt])
+    assert_type(await checked, Receipt)
     assert_type(await tuned(1), Receipt)
     assert_type(await blocking(1), Receipt)
     assert_type(await threaded(1), Receipt)
@@ -68,8 +68,8 @@ async def flow(total: int, rush: bool = False) -> str:
 async def caller() -> None:
     """A workflow keeps its signature as well."""
     call = flow(1, rush=True)
-    assert_type(call, Coroutine[Any, Any, str])
-    assert_type(await call, str)
+    checked = assert_type(call, Coroutine[Any, Any, str])
+    assert_type(await checked, str)
     await plain("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await flow()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     await plain(1, nope=2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
