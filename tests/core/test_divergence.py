@@ -111,7 +111,6 @@ def test_code_that_moved_to_another_folder_is_the_same_program(shop: Path) -> No
     assert (again["status"], again["program"]) == ("completed", ran["program"])
 
 
-@pytest.mark.xfail(strict=True, reason="the traceback of the failure is part of the digest")
 def test_a_failure_in_code_that_moved_is_the_same_failure(shop: Path) -> None:
     (shop / "shop.py").write_text(SHOP.replace('.of("pear")', ".of()"))
     moved = shop / "moved"

@@ -164,7 +164,6 @@ def test_a_run_that_refused_a_fact_of_its_log_takes_no_further_fact() -> None:
         fold_again(run, kept[1])
 
 
-@pytest.mark.xfail(strict=True, reason="Finished holds the traceback: file names of this machine")
 def test_a_failure_is_the_same_wherever_the_code_lies(here: Any) -> None:
     finished = here["fails"].effects[-1]
     assert str(Path(refold_flows.__file__).parent) not in bytes(finished.value).decode()

@@ -201,12 +201,11 @@ def test_the_environment_may_be_searched_in_a_record() -> None:
 
 
 def test_a_refusal_says_what_to_write_instead() -> None:
-    text = r"^E102 `(io\.)?open` was called in a workflow; move it into an @action, or "
+    text = r"^E102 `open` was called in a workflow; move it into an @action, or "
     with pytest.raises(NotHere, match=text):
         Folded(flows.opens).run.result()
 
 
-@pytest.mark.xfail(strict=True, reason="a table by identity is filled in the order of a frozenset")
 def test_a_refusal_says_the_same_in_every_process() -> None:
     job = {"flow": "tests.core.world_flows:what_open_is"}
     answers = [elsewhere.ask([job], PYTHONHASHSEED=str(seed))[0] for seed in range(5)]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from perdure.core.effects import AnyEffect, Dispatch, Revoke
-from perdure.core.futures import CallFuture, Home
+from perdure.core.futures import PENDING, Future, Home
 from perdure.core.gates import Waiter
 from perdure.core.policy import Policy, next_attempt_delay_us, roll
 from perdure.core.timers import Timer
@@ -43,19 +43,23 @@ class Caller(Home, Protocol):
         ...
 
 
-class Call:
-    """One call, from its first dispatch to its outcome."""
+class Call(Future):
+    """One call, from its first dispatch to its outcome: a future, which the outcome settles."""
 
     __slots__ = (
-        "args", "deadline", "failures", "future", "lost", "number", "policy", "run", "site",
-        "target", "token",
+        "args", "call", "deadline", "failures", "lost", "policy", "run", "site", "target", "token",
     )  # fmt: skip
 
+    throws = False
+    """An action that fails raises natively, below the frames that await it; so does this, and
+    `__context__` comes out as it would have."""
+
     def __init__(
-        self, run: Caller, number: int, target: Target, args: Raw, site: str, policy: Policy
+        self, run: Caller, call: int, target: Target, args: Raw, site: str, policy: Policy
     ) -> None:
+        super().__init__(run)
         self.run = run
-        self.number = number
+        self.call = call
         self.target = target
         self.args = args
         self.site = site
@@ -64,8 +68,7 @@ class Call:
         self.failures = 0
         self.lost = 0
         self.deadline: Timer | None = None
-        self.future = CallFuture(run, self)
-        run.calls[number] = self
+        run.calls[call] = self
         self.dispatch(0)
         if policy.total_us is not None:
             self.deadline = run.arm(run.now_us + policy.total_us, self.expire)
@@ -75,7 +78,7 @@ class Call:
         self.token += 1
         self.run.effects.append(
             Dispatch(
-                call=self.number,
+                call=self.call,
                 token=self.token,
                 attempt=self.failures + 1,
                 kind=self.target.kind,
@@ -89,29 +92,35 @@ class Call:
 
     def close(self) -> None:
         """Take the call off the books: whatever still comes for it is stale."""
-        del self.run.calls[self.number]
+        del self.run.calls[self.call]
         if self.deadline is not None:
             self.run.disarm(self.deadline)
 
     def revoke(self) -> None:
         """Nobody waits any more: the holder is told."""
-        if self.number in self.run.calls:
+        if self.call in self.run.calls:
             self.close()
-            self.run.effects.append(Revoke(self.number, self.token))
+            self.run.effects.append(Revoke(self.call, self.token))
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Settle as cancelled, and have the holder told."""
+        if self.state == PENDING:
+            self.revoke()
+        return super().cancel(msg)
 
     def complete(self, value: Any) -> None:
         """It returned `value`."""
         self.close()
-        self.future.set_result(value)
+        self.set_result(value)
 
     def fail(self, error: BaseException) -> None:
         """An attempt raised `error`: try again, or hand the error to the flow."""
         self.failures += 1
-        drawn = roll(self.run.seed, self.number, self.failures)
+        drawn = roll(self.run.seed, self.call, self.failures)
         delay_us = next_attempt_delay_us(self.policy.retry, self.failures, error, drawn)
         if delay_us is None:
             self.close()
-            self.future.set_exception(error)
+            self.set_exception(error)
         else:
             self.dispatch(self.run.now_us + delay_us)
 
@@ -120,25 +129,25 @@ class Call:
         self.lost += 1
         if self.policy.at_most_once:
             error: Exception = Interrupted(
-                f"the holder of call {self.number}, {self.target.name}, died",
+                f"the holder of call {self.call}, {self.target.name}, died",
                 remedy="it may or may not have taken effect: find out before you call it again",
             )
         elif self.lost > LIMITS.lost_attempts_max:
             error = HolderLost(
-                f"call {self.number}, {self.target.name}, was lost {self.lost} times",
+                f"call {self.call}, {self.target.name}, was lost {self.lost} times",
                 remedy="it may be what kills its worker: look at the logs of the workers",
             )
         else:
             self.dispatch(0)
             return
         self.close()
-        self.future.set_exception(error)
+        self.set_exception(error)
 
     def expire(self, _: object) -> None:
         """All its attempts together have taken too long."""
         total_s = (self.policy.total_us or 0) / 1_000_000
         self.deadline = None
         self.revoke()
-        self.future.set_exception(
+        self.set_exception(
             ActionTimeout(f"{self.target.name} took longer than {total_s:g} s in all")
         )

@@ -267,28 +267,6 @@ class Future(Gate):
 _STATES = ("pending", "cancelled", "finished")
 
 
-class CallFuture(Future):
-    """The outcome of a call. Its error is raised inside of the awaiting frames.
-
-    An action that fails raises natively, below the frames that await it; so does this,
-    and `__context__` comes out as it would have.
-    """
-
-    __slots__ = ("call",)
-
-    throws = False
-
-    def __init__(self, loop: Home, call: Any) -> None:
-        super().__init__(loop)
-        self.call = call
-
-    def cancel(self, msg: Any = None) -> bool:
-        """Settle as cancelled, and have the holder of the call told."""
-        if self.state == PENDING:
-            self.call.revoke()
-        return super().cancel(msg)
-
-
 class Task(Future):
     """A coroutine on the loop, one step at a time."""
 

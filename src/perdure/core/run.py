@@ -206,7 +206,7 @@ class Run(Loop):
         """Dispatch a call; its outcome settles the future."""
         raw = _encode_arguments(target, args, kwargs)
         self.calls_made += 1
-        return Call(self, self.calls_made, target, raw, site, policy).future
+        return Call(self, self.calls_made, target, raw, site, policy)
 
     def say(self, text: str, level: int = 0, logger: str = "") -> None:
         """Show a line, once the fact under which it was said is durable."""

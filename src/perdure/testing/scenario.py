@@ -69,7 +69,7 @@ class Scenario:
         name = _short(action if isinstance(action, str) else str(action.name))
         for call in self.run.calls.values():
             if _short(call.target.name) == name:
-                return call.number, call.token
+                return call.call, call.token
         raise WrongFact(
             f"the run waits for no call of `{name}`", remedy=f"it waits for {self._waits()}"
         )
