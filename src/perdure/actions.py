@@ -110,7 +110,7 @@ def make_policy(
 ) -> Policy:
     """Change a policy where something is given, and refuse what contradicts itself."""
     given: dict[str, Any] = {
-        "retry": Retry(attempts=retry) if isinstance(retry, int) else retry,
+        "retry": _retry(retry),
         "timeout_us": None if timeout is None else microseconds(timeout, "timeout"),
         "total_us": None if total_timeout is None else microseconds(total_timeout, "total_timeout"),
         "queue": queue,
@@ -130,8 +130,24 @@ def make_policy(
     return policy
 
 
+def _retry(given: Any) -> RetryPolicy | None:
+    if given is None or isinstance(given, RetryPolicy):
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Retry(attempts=given)
+    raise BadPolicy(f"retry is {given!r}", remedy="give a number of attempts, or `Retry(…)`")
+
+
 @overload
 def action(function: Callable[P, Coroutine[Any, Any, R]], /) -> Action[P, R]: ...
+def _retry(given: Any) -> RetryPolicy | None:
+    if given is None or isinstance(given, RetryPolicy):
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Retry(attempts=given)
+    raise BadPolicy(f"retry is {given!r}", remedy="give a number of attempts, or `Retry(…)`")
+
+
 @overload
 def action(function: Callable[P, R], /) -> Action[P, R]: ...
 @overload

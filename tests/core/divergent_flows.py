@@ -1,4 +1,4 @@
-"""Workflows with an impurity that no check can see: each shows in the second fact, not in the first."""
+"""Workflows with an impurity that no check can see: each shows in the second fact."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Workflows that the tests of the fold drive by hand."""
 
+# ruff: noqa: BLE001, ASYNC110  (users write such things, and that is what is tested)
+
 from __future__ import annotations
 
 import asyncio

@@ -1,4 +1,4 @@
-"""One run, folded fact by fact: raw facts, and all of a run that a refused fact must leave alone."""
+"""One run, folded fact by fact, and all of it that a refused fact must leave alone."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def everything(run: Run) -> Any:
     return (
         run.statistics(),
         (run.seq, run.now_us, run.status, run.outcome, run.broken, run.run_id),
-        {call.number: (call.token, call.failures, call.lost) for call in run.calls.values()},
+        {number: (call.token, call.failures, call.lost) for number, call in run.calls.items()},
         {timer.number: timer.due_us for timer in run.timers.armed.values()},
         {name: list(messages) for name, messages in run.mailbox.messages.items()},
         {name: len(waiting) for name, waiting in run.mailbox.waiting.items()},

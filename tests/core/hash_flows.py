@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,17 @@ class Rate:
 
 @dataclass
 class Account:
+    name: str
+
+    def greet(self) -> str:
+        return f"hello {self.name}"
+
+    def leave(self) -> str:
+        return f"bye {self.name}"
+
+
+@dataclass
+class Shop:
     name: str
 
 
@@ -51,10 +62,13 @@ def swapped(left: int = 2, *, right: int = 1) -> int:
     return left + right
 
 
+def adder(number: int) -> Callable[[int], int]:
+    def add(other: int) -> int:
+        return number + other
+
+    return add
+
+
 @workflow
 async def looks() -> Any:
-    return [ON, OFF, VALUE]
-
-
-def clock() -> Any:
-    return time.time
+    return [ON, OFF, VALUE.price, VALUE.half]

@@ -1,4 +1,6 @@
-"""Workflows that look at the namespace of their run: what is fresh, what is shared, what is the same."""
+"""Workflows that look at the namespace of their run: what is fresh in it, and what is shared."""
+
+# ruff: noqa: C416  (users write such things, and that is what is tested)
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -33,7 +34,7 @@ from perdure.core.facts import (
     encode_row,
 )
 from perdure.core.policy import Policy, RetryPolicy
-from perdure.errors import NotDecodable, PerdureError
+from perdure.errors import NotDecodable
 from tests.core import flows
 from tests.core.fold import Folded, completed, failed, raw, signalled
 
@@ -94,7 +95,7 @@ def test_a_row_makes_the_same_line_again(row: Row) -> None:
 def test_a_fact_of_a_newer_version_is_refused_with_a_code(fact: Any) -> None:
     row = json.loads(encode_row(Folded(flows.one).rows[0]))
     row["fact"]["fact"] = fact
-    with pytest.raises(NotDecodable, match="^E203 .* newer Perdure, or be damaged$"):
+    with pytest.raises(NotDecodable, match=r"^E203 .* newer Perdure, or be damaged$"):
         decode_row(json.dumps(row).encode())
 
 
@@ -110,13 +111,10 @@ def test_a_damaged_row_is_read_or_refused_and_nothing_else(row: Row, data: Any) 
     for _ in range(data.draw(strategies.integers(1, 3))):
         place = data.draw(strategies.integers(0, len(line) - 1))
         line[place] = data.draw(strategies.integers(0, 255))
-    try:
+    with contextlib.suppress(NotDecodable):
         decode_row(bytes(line))
-    except PerdureError as error:
-        assert error.code == "E203"
 
 
-@pytest.mark.xfail(strict=True, reason="msgspec raises RecursionError, and decode_row lets it out")
 def test_a_row_that_is_nested_without_end_is_refused() -> None:
     line = encode_row(Folded(flows.one).rows[0]).replace(b"[[]]", b"[" * 200_000)
     with pytest.raises(NotDecodable):
@@ -159,11 +157,6 @@ def variants(struct: Any) -> list[tuple[str, Any]]:
 
 VARIANTS = [(effect, name, other) for effect in EFFECTS for name, other in variants(effect)]
 IDS = [f"{type(effect).__name__}.{name}" for effect, name, _ in VARIANTS]
-INVISIBLE = {
-    Dispatch: {"policy", "token", "kind", "not_before_us"},
-    Revoke: {"token"},
-    Say: {"level"},
-}
 
 
 @pytest.mark.parametrize(
@@ -174,24 +167,12 @@ def test_every_field_of_an_effect_matters_to_the_digest(effect: Any, other: Any)
 
 
 @pytest.mark.parametrize(
-    ("effect", "other"),
-    [
-        pytest.param(
-            effect,
-            other,
-            marks=[pytest.mark.xfail(strict=True, reason=f"the outline leaves out `{name}`")]
-            if name in INVISIBLE.get(type(effect), ())
-            else [],
-        )
-        for effect, name, other in VARIANTS
-    ],
-    ids=IDS,
+    ("effect", "other"), [(effect, other) for effect, _, other in VARIANTS], ids=IDS
 )
 def test_effects_that_differ_look_different(effect: Any, other: Any) -> None:
     assert outline([effect]) != outline([other])
 
 
-@pytest.mark.xfail(strict=True, reason="_short cuts both sides at 120 characters")
 def test_long_arguments_that_differ_at_the_end_look_different() -> None:
     dispatch = EFFECTS[0]
     args = [raw(["x" * 500 + end]) for end in "ab"]
@@ -253,6 +234,5 @@ def test_an_outline_is_kept_with_its_row_when_it_is_asked_for() -> None:
     assert " at one:" in line
 
 
-@pytest.mark.xfail(strict=True, reason="the outline of Arm makes a datetime of any due time")
 def test_a_wait_beyond_the_calendar_can_be_outlined() -> None:
     assert Folded(flows.sleeps, 10**12).run.status == "running"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
+import math
 from typing import Any
 
 import pytest
 from msgspec import Raw, structs
 
-from perdure import Interrupted
+from perdure import Interrupted, RetryAfter
 from perdure.core import loop
 from perdure.core.effects import Disarm, Dispatch, Finished, Revoke, Say
 from perdure.core.facts import AnyFact
@@ -54,9 +54,6 @@ def test_before_the_start_nothing_fits(fact: AnyFact) -> None:
     assert run.status == "running"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_signalled asks for no start: then Started is refused for ever"
-)
 def test_before_the_start_a_signal_does_not_fit_either() -> None:
     run = Run(flows.one.program(), HOST)
     with pytest.raises((Stale, WrongFact)):
@@ -139,9 +136,6 @@ def test_after_the_end_nothing_is_held() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.xfail(
-    strict=True, reason="close() leaves timers of loop.call_later armed: it runs later"
-)
 def test_after_the_end_no_callback_runs() -> None:
     folded = Folded(flows.leaves_a_callback_behind)
     assert folded.run.status == "completed"
@@ -228,7 +222,7 @@ def test_a_call_that_is_lost_too_often_fails() -> None:
     folded.feed(*(lost(token=token) for token in range(1, LIMITS.lost_attempts_max + 1)))
     assert folded.run.status == "running"
     folded.feed(lost(token=LIMITS.lost_attempts_max + 1))
-    with pytest.raises(HolderLost, match="E404 call 1, .* was lost 6 times"):
+    with pytest.raises(HolderLost, match=r"E404 call 1, .* was lost 6 times"):
         folded.run.result()
 
 
@@ -273,9 +267,6 @@ def test_a_result_that_cannot_be_written_is_a_failure_that_names_the_path() -> N
         folded.run.result()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_finished keeps the refusal to itself: run.error stays None"
-)
 def test_a_run_that_failed_has_an_error() -> None:
     folded = Folded(flows.returns_what_no_one_can_write)
     assert isinstance(folded.run.error, NotEncodable)
@@ -299,7 +290,7 @@ def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_turns")
 def test_a_flow_that_never_rests_is_stopped() -> None:
     folded = Folded(flows.never_rests)
-    with pytest.raises(Endless, match="E305 1,0.. turns passed and nothing waits for the world"):
+    with pytest.raises(Endless, match=r"E305 1,0.. turns passed and nothing waits for the world"):
         folded.feed(completed(True))
 
 
@@ -311,21 +302,29 @@ def test_a_run_whose_engine_stopped_takes_no_further_fact() -> None:
     refuses(folded, Broken, completed(1), signalled("a"), cancelled(), started(flows.never_rests))
 
 
-STOP = pytest.param(
-    StopIteration("x"),
-    marks=pytest.mark.xfail(
-        sys.version_info < (3, 13),
-        strict=True,
-        reason="set_exception raises TypeError into the fold, as asyncio's future does",
-    ),
+@pytest.mark.parametrize(
+    "error", [StopIteration("x"), GeneratorExit(), KeyError("x"), SystemExit(3)], ids=repr
 )
-
-
-@pytest.mark.parametrize("error", [STOP, GeneratorExit(), KeyError("x"), SystemExit(3)], ids=repr)
 def test_no_error_of_an_action_breaks_the_engine(error: BaseException) -> None:
     folded = Folded(flows.calls_once).feed(failed(error))
     assert folded.run.broken is None
     assert folded.run.status in ("completed", "failed")
+
+
+class Hint(RetryAfter):
+    """Says nothing of seconds: a class of the user's, with a constructor of its own."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "soon")
+
+
+WAITS = [RetryAfter(-5), RetryAfter(0.5), RetryAfter(math.nan), RetryAfter(math.inf), Hint()]
+
+
+@pytest.mark.parametrize("error", WAITS, ids=repr)
+def test_no_wait_that_an_action_asks_for_breaks_the_engine(error: BaseException) -> None:
+    folded = Folded(flows.calls_flaky).feed(failed(error))
+    assert attempt(folded)[:3] == (1, 2, 2)
 
 
 # --- the end

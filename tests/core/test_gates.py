@@ -24,7 +24,7 @@ def armed(*due_us: int) -> Timers:
 
 
 def drained(timers: Timers) -> list[tuple[int, int]]:
-    """Take every timer when it is due; give due times and numbers in the order in which they came."""
+    """Take every timer when it is due; give due times and numbers in their order."""
     order = []
     while (due_us := timers.next_due_us()) is not None:
         number = timers.heap[0][1]

@@ -1,4 +1,4 @@
-"""Every run has a namespace of its own: as the module was when it was linked, and shared with nobody."""
+"""Every run has a namespace of its own: as the module was when it was linked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def test_instances_of_the_module_are_copied_with_their_methods() -> None:
 LIBRARY = [flows.library_space, flows.library_chain, flows.library_list, flows.library_array]
 
 
-@pytest.mark.xfail(strict=True, reason="instances of library classes are shared by all runs")
 @pytest.mark.parametrize("flow", LIBRARY, ids=lambda flow: flow.__name__)
 def test_what_a_library_class_holds_is_fresh_in_every_run(flow: Any) -> None:
     comes_to(flow, result=1)
@@ -144,7 +143,6 @@ def test_replacing_what_a_helper_reaches_makes_another_program(monkeypatch: Any)
     assert run_in_memory(flows.prices).result() == 30
 
 
-@pytest.mark.xfail(strict=True, reason="is_current looks at globals, not at what views captured")
 def test_replacing_a_helper_seen_through_its_module_makes_another_program(monkeypatch: Any) -> None:
     before = flows.prices_through_the_module.program().hash
     monkeypatch.setattr(helpers, "price", other_helpers.half)

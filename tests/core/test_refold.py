@@ -1,4 +1,4 @@
-"""A log is folded to the same state in another process: other hashes, another zone, another place."""
+"""A log is folded to the same state elsewhere: with other hashes, in another zone and place."""
 
 from __future__ import annotations
 
@@ -68,14 +68,7 @@ def there(request: Any, here: dict[str, MemoryRun], tmp_path_factory: Any) -> di
     return dict(zip(here, answers, strict=True))
 
 
-SET_ORDER = pytest.mark.xfail(
-    strict=True, reason="a set of a module is captured in the order of its hashes: another program"
-)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=SET_ORDER if name == "module_sets" else []) for name in HOW]
-)
+@pytest.mark.parametrize("name", HOW)
 def test_a_log_is_folded_to_the_same_state_elsewhere(name: str, here: Any, there: Any) -> None:
     digests = [row.digest for row in here[name].rows]
     assert there[name] == elsewhere.summary(here[name].run, digests)
@@ -153,7 +146,6 @@ def test_a_run_that_diverged_takes_no_further_fact() -> None:
         fold_again(run, kept[2])
 
 
-@pytest.mark.xfail(strict=True, reason="a refused fact leaves run.broken unset: the next may fit")
 def test_a_run_that_refused_a_fact_of_its_log_takes_no_further_fact() -> None:
     kept = rows()
     run = Run(flows.two_in_a_row.program(), HOST)

@@ -1,4 +1,6 @@
-"""Workflows that ask for the time, for chance, for the console, and for what lies outside of a run."""
+"""Workflows that ask for the time, for chance, for the console, and for what lies outside."""
+
+# ruff: noqa: DTZ001, DTZ002, DTZ003, DTZ005, DTZ006, DTZ007, DTZ011, DTZ901, ICN001, N812, E721, LOG015, PLW0108, PTH109, PTH110, TRY301  (users write such things, and that is what is tested)
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from collections.abc import Callable
 from datetime import date
 from datetime import datetime as Moment
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import perdure
 from perdure import action, record, workflow
@@ -297,7 +299,7 @@ def _reads(name: str, *, times: int = 1) -> str:
 class Witness:
     """Counts for real: classes are not of the run."""
 
-    notes: list[str] = []
+    notes: ClassVar[list[str]] = []
 
     def note(self, text: str) -> None:
         type(self).notes.append(text)

@@ -39,8 +39,14 @@ class _Sub(_Err):
 
 
 class _Log:
+    kept = []
+
     def append(self, told):
         print(told)
+
+    def keep(self, generator):
+        self.kept.append(generator)
+        return generator
 
 
 def _why(e, depth=0):
@@ -443,7 +449,7 @@ class Grammar:
         """Write the statements of a block."""
         written: Lines = []
         for number in range(most):
-            if number and not self.n(4):
+            if number and not self.n(3):
                 break
             written += self.statement(s)
         return written + last
@@ -459,7 +465,7 @@ class Grammar:
     def statement(self, s: Scope) -> Lines:
         """Write one statement."""
         self.statements += 1
-        if s.depth > 3 or self.statements > 30 or not self.n(6):
+        if s.depth > 2 or self.statements > 22 or not self.n(6):
             return self.note(s)
         table = STATEMENTS_ASYNC if s.is_async else STATEMENTS
         return self.one(table)(self, s)
@@ -727,7 +733,7 @@ class Grammar:
             if self.odds(3):
                 body += ["yield from (v, n)"]
         lines = block(f"def {name}(n):", body)
-        lines.append(f"{kept} = {name}({self.value(s, 2)})")
+        lines.append(f"{kept} = log.keep({name}({self.value(s, 2)}))")
         s.generators.append(kept)
         s.makers.append(Callee(f"{name}({{}})", 0))
         return lines
@@ -776,7 +782,7 @@ class Grammar:
             body = [f"nonlocal {', '.join(shared)}"] if shared else []
             body += ["v = got = n", *self.around(loop, inside)]
         lines = block(f"async def {name}(n):", body)
-        lines.append(f"{kept} = {name}({self.value(s, 2)})")
+        lines.append(f"{kept} = log.keep({name}({self.value(s, 2)}))")
         s.agens.append(kept)
         s.amakers.append(Callee(f"{name}({{}})", cost(), self.locks_used(body)))
         return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import os
 import random
 import sys
@@ -11,7 +12,8 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from perdure.core.refold import refold
 from perdure.node.host import HOST
 from perdure.testing import VirtualLoop
 from perdure.testing.memory import MemoryRun
+from perdure.workflows import Workflow
 from tests.differential import harness
 from tests.differential.generator import CONSTRUCTS, constructs, programs
 from tests.differential.harness import Outcome, Schedule, Source, Text, differences, schedules
@@ -41,13 +44,57 @@ FILE = "/generated/program.py"
 
 
 class Generated(Source):
-    """A module of one program, made of text, under a name that the next one takes over."""
+    """A module of one program, made of text, under a name that the next one takes over.
+
+    Linking costs more than running: all runs in Perdure share one module and one link, and a
+    third import, with its own link, is for folding their logs again. asyncio has a module apart,
+    for it gets a `print` of its own.
+    """
 
     def __init__(self, text: str) -> None:
         self.names = ["program"]
         self.file = FILE
         self.name = "generated_program"
         self.loader = Text(text + harness._TAIL.format(name="program"), FILE)
+        self.natively = super().fresh()
+        self.module = super().fresh()
+
+    def fresh(self) -> ModuleType:
+        """Give the module that runs in Perdure: a run changes nothing in it."""
+        return self.module
+
+    def native(self, schedule: Schedule) -> Outcome:
+        """Run it under asyncio."""
+        ours, self.module = self.module, self.natively
+        try:
+            outcome = harness.native(self, "program", schedule)
+        finally:
+            self.module = ours
+        outcome.printed = list(outcome.printed)
+        return outcome
+
+    def anew(self) -> None:
+        """Import it again."""
+        self.forget()
+        self.module = super().fresh()
+
+    def forget(self) -> None:
+        """Let go of the generators that the programs left half-way; what they still say is lost."""
+        with redirect_stdout(io.StringIO()):
+            for module in (self.natively, self.module):
+                module.__dict__["_Log"].kept.clear()
+
+
+def _once(make: Any) -> Any:
+    """Make one workflow of a function."""
+    made: list[tuple[Any, Any]] = []
+
+    def once(function: Any) -> Any:
+        if not made or made[0][0] is not function:
+            made[:] = [(function, make(function))]
+        return made[0][1]
+
+    return once
 
 
 # --- CPython leaves some orders to the addresses of objects: here it takes that of creation
@@ -92,22 +139,22 @@ def _aside(close: Any) -> Any:
     last context of every error that the rest still raises. Perdure does not model that.
     """
 
-    def closed(loop: Any) -> None:
-        thread = threading.Thread(target=close, args=(loop,))
+    def closed(runner: Any) -> None:
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                close(runner)
+            except BaseException as error:  # noqa: BLE001 — raised again in the right thread
+                failed.append(error)
+
+        thread = threading.Thread(target=work)
         thread.start()
         thread.join()
+        if failed:
+            raise failed[0]
 
     return closed
-
-
-def _failed(failed: Any) -> Any:
-    """Have no line counted that is printed when the error of a run is forgotten, with its frames."""
-
-    def failed_and_printed(outcome: Outcome, *args: Any) -> None:
-        failed(outcome, *args)
-        outcome.printed = list(outcome.printed)
-
-    return failed_and_printed
 
 
 @contextmanager
@@ -126,7 +173,7 @@ def one_order() -> Iterator[None]:
         patch.setattr(
             asyncio.runners, "_cancel_all_tasks", _aside(asyncio.runners._cancel_all_tasks)
         )
-        patch.setattr(harness, "_failed", _failed(harness._failed))
+        patch.setattr(harness, "workflow", _once(harness.workflow))
         patch.setattr(harness, "VirtualLoop", OrderedLoop)
         patch.setattr(VirtualLoop, "jumps_max", JUMPS_MAX)
         patch.setattr(sys, "unraisablehook", lambda _: None)
@@ -152,31 +199,46 @@ class Shard:
 
     def check(self, text: str) -> None:
         """Compare one program: undisturbed, then disturbed, and its logs folded again."""
-        self.seen |= constructs(text)
         self.programs += 1
+        if not CONSTRUCTS <= self.seen:
+            self.seen |= constructs(text)
         source = Generated(text)
-        plain = self.compare(source, text, Schedule())
+        try:
+            self._check(source, text)
+        finally:
+            source.forget()
+            if self.programs % 100 == 0:
+                with redirect_stdout(io.StringIO()):
+                    gc.collect()
+
+    def _check(self, source: Generated, text: str) -> None:
+        logs = []
+        plain, memory = compare(source, text, Schedule())
+        logs.append((Schedule(), memory))
         self.deadlocked += plain.deadlocked
-        drawn = random.Random(text)
         known = schedules(plain)
-        for schedule in drawn.sample(known, min(DISTURBANCES, len(known))):
-            self.compare(source, text, schedule)
-
-    def compare(self, source: Source, text: str, schedule: Schedule) -> Outcome:
-        """Compare under one schedule."""
-        want = harness.native(source, "program", schedule)
-        got, memory = harness.perdure(source, "program", schedule)
-        found = differences(want, got)
-        if memory is not None:
-            found += refolded(source, memory)
-        if found:
-            pytest.fail("\n".join([text, "", f"under {schedule}:", *found]), pytrace=False)
-        return want
+        for schedule in random.Random(text).sample(known, min(DISTURBANCES, len(known))):
+            logs.append((schedule, compare(source, text, schedule)[1]))
+        source.anew()
+        flow = workflow(source.fresh().__dict__["run_program"])
+        for schedule, memory in logs:
+            found = [] if memory is None else refolded(flow, memory)
+            if found:
+                _fail(text, schedule, found)
 
 
-def refolded(source: Source, memory: MemoryRun) -> list[str]:
-    """Say what differs when the log is folded again, by a program that was imported afresh."""
-    flow = workflow(source.fresh().__dict__["run_program"])
+def compare(source: Generated, text: str, schedule: Schedule) -> tuple[Outcome, MemoryRun | None]:
+    """Compare under one schedule."""
+    want = source.native(schedule)
+    got, memory = harness.perdure(source, "program", schedule)
+    found = differences(want, got)
+    if found:
+        _fail(text, schedule, found)
+    return want, memory
+
+
+def refolded(flow: Workflow[Any, Any], memory: MemoryRun) -> list[str]:
+    """Say what differs when a log is folded again by a program that was imported afresh."""
     try:
         again = refold(flow.program(), memory.rows, HOST)
     except Exception as error:  # noqa: BLE001 — whatever it is, it is a difference
@@ -184,6 +246,10 @@ def refolded(source: Source, memory: MemoryRun) -> list[str]:
     if again.outcome != memory.run.outcome:
         return [f"refold:\n    then: {memory.run.outcome}\n    now: {again.outcome}"]
     return []
+
+
+def _fail(text: str, schedule: Schedule, found: list[str]) -> None:
+    pytest.fail("\n".join([text, "", f"under {schedule}:", *found]), pytrace=False)
 
 
 @pytest.mark.timeout(600)

@@ -1,5 +1,7 @@
 """Workflows and actions of the kind that users write."""
 
+# ruff: noqa: BLE001, PLC3002, PLW0108  (users write such things, and that is what is tested)
+
 from __future__ import annotations
 
 import asyncio
@@ -436,3 +438,41 @@ async def fulfil(order: int) -> Any:
     print(f"{receipt} is fulfilled")
     await asyncio.sleep(60)
     return [receipt, *both]
+
+
+@workflow
+async def grandparent(value: Any) -> Any:
+    return await parent(value)
+
+
+@workflow
+async def calls_once(value: Any) -> Any:
+    return await act(value)
+
+
+@workflow
+async def calls_thrice() -> Any:
+    return [await act(number) for number in range(3)]
+
+
+@workflow
+async def takes_two() -> Any:
+    return [await signal("order"), await signal("order")]
+
+
+@workflow
+async def tries_and_waits(what: str) -> str:
+    try:
+        return await flaky(what)
+    except Trouble:
+        await asyncio.sleep(60)
+        return "in vain"
+
+
+@workflow
+async def gives_up_on_time() -> str:
+    try:
+        async with asyncio.timeout(30):
+            return await act("slow")
+    except TimeoutError:
+        return "too slow"

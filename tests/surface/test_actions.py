@@ -1,4 +1,4 @@
-"""Actions: durable calls in a run, plain functions outside; retried, timed out and revoked as told."""
+"""Actions: durable calls in a run, plain functions outside; retried and timed out as told."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_retry_is_one_call() -> None:
     assert memory.calls == [("flaky", ["x"], {})]
 
 
-@pytest.mark.xfail(strict=True, reason="Engine.revoke forgets a body that waits for its next attempt")
+@pytest.mark.xfail(strict=True, reason="Engine.revoke forgets a body that waits for a retry")
 def test_a_call_that_was_given_up_is_not_tried_again() -> None:
     flows.failures_left(1)
     comes_to(flows.loses_patience, result="patience lost")

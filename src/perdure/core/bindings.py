@@ -85,6 +85,7 @@ BOUND: dict[str, Binder] = {
     "random:Random": clock.random_class,
     "logging:getLogger": console.get_logger,
     **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
+    "importlib:import_module": lambda run: _module_importer(run),
     "builtins:print": console.bound_print,
     "builtins:set": _same(OrderedSet),
     "builtins:frozenset": _same(OrderedFrozenSet),
@@ -119,7 +120,9 @@ def bind(run: Run, value: Any) -> Any:
         logger = _logger_name(value)
         return value if logger is None else console.RunLogger(run, logger)
     if key in BOUND:
-        return BOUND[key](run)
+        if key not in run.stand_ins:
+            run.stand_ins[key] = BOUND[key](run)
+        return run.stand_ins[key]
     name = key.replace(":", ".").removeprefix("builtins.")
     return Refusal(run, name, remedy_for(key), value, only_bare=key in ONLY_BARE)
 
@@ -181,6 +184,13 @@ def _importer(run: Run) -> Callable[..., Any]:
         return bind(run, module)
 
     return import_
+
+
+def _module_importer(run: Run) -> Callable[..., Any]:
+    def import_module(name: str, package: str | None = None) -> Any:
+        return bind(run, importlib.import_module(name, package))
+
+    return import_module
 
 
 def load(key: str) -> Any:

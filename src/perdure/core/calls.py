@@ -120,7 +120,7 @@ class Call(Future):
         delay_us = next_attempt_delay_us(self.policy.retry, self.failures, error, drawn)
         if delay_us is None:
             self.close()
-            self.set_exception(error)
+            self.set_exception(_as_raised(error))
         else:
             self.dispatch(self.run.now_us + delay_us)
 
@@ -151,3 +151,12 @@ class Call(Future):
         self.set_exception(
             ActionTimeout(f"{self.target.name} took longer than {total_s:g} s in all")
         )
+
+
+def _as_raised(error: BaseException) -> BaseException:
+    """Give an error as a coroutine would have raised it: none raises `StopIteration`."""
+    if not isinstance(error, StopIteration):
+        return error
+    stopped = RuntimeError("coroutine raised StopIteration")
+    stopped.__cause__ = stopped.__context__ = error
+    return stopped

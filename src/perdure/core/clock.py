@@ -10,7 +10,7 @@ import datetime as dt
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -72,19 +72,30 @@ def datetime_class(run: Run) -> type:
     def now(tz: dt.tzinfo | None = None) -> dt.datetime:
         return now_of(run, tz)
 
+    def from_timestamp(timestamp: float, tz: dt.tzinfo | None = None) -> dt.datetime:
+        if tz is not None:
+            return dt.datetime.fromtimestamp(timestamp, tz)
+        return dt.datetime.fromtimestamp(timestamp, zone_of(run)).replace(tzinfo=None)
+
     return _stand_in(
         dt.datetime,
         {
             "now": now,
             "today": lambda: now_of(run),
             "utcnow": lambda: now_of(run, _UTC).replace(tzinfo=None),
+            "fromtimestamp": from_timestamp,
         },
     )
 
 
 def date_class(run: Run) -> type:
     """Give `datetime.date` with the clock of the run."""
-    return _stand_in(dt.date, {"today": lambda: now_of(run).date()})
+
+    def from_timestamp(timestamp: float) -> dt.date:
+        return dt.datetime.fromtimestamp(timestamp, zone_of(run)).date()
+
+    own = {"today": lambda: now_of(run).date(), "fromtimestamp": from_timestamp}
+    return _stand_in(dt.date, own)
 
 
 def time_s(run: Run) -> Callable[[], float]:
@@ -159,7 +170,22 @@ class Refusal:
             return getattr(self.real, attribute)
         raise NotHere(f"`{self.name}.{attribute}` was used in a workflow", remedy=self.remedy)
 
-    def __getitem__(self, key: Any) -> Any:
+    def _reached(self) -> Any:
         if self.run.outside:
-            return self.real[key]
-        raise NotHere(f"`{self.name}[…]` was used in a workflow", remedy=self.remedy)
+            return self.real
+        raise NotHere(f"`{self.name}` was used in a workflow", remedy=self.remedy)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._reached()[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._reached()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._reached())
+
+    def __len__(self) -> int:
+        return len(self._reached())
+
+    def __bool__(self) -> bool:
+        return True

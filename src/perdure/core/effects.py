@@ -92,7 +92,8 @@ def outline(effects: Sequence[AnyEffect]) -> tuple[str, ...]:
 
 
 def _describe(effect: AnyEffect) -> str:
-    return _DESCRIBE[type(effect)](effect)
+    """Describe an effect; the mark at the end differs whenever anything in two effects does."""
+    return f"{_DESCRIBE[type(effect)](effect)}  #{zlib.crc32(_ENCODER.encode(effect)):08x}"
 
 
 def _dispatched(effect: Dispatch) -> str:
@@ -111,8 +112,11 @@ def _arguments(raw: Raw) -> str:
 
 
 def _armed(effect: Arm) -> str:
-    due = datetime.fromtimestamp(effect.due_us / 1_000_000, UTC)
-    return f"timer {effect.timer} due {due:%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
+    try:
+        due = f"{datetime.fromtimestamp(effect.due_us // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):
+        due = f"in the year {1970 + effect.due_us // 31_556_952_000_000:,}"
+    return f"timer {effect.timer} due {due}.{effect.due_us % 1_000_000:06d}"
 
 
 def _said(effect: Say) -> str:

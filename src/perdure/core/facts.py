@@ -98,7 +98,7 @@ def decode_row(text: bytes) -> Row:
     """Read a row; text of a newer version, or none at all, is refused."""
     try:
         return _ROWS.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotDecodable(
             f"this is no row of a log that this version can read: {error}",
             remedy="it may come from a newer Perdure, or be damaged",

@@ -234,6 +234,9 @@ class Loop:
             self.report(f"Task was destroyed but it is pending: {task.name}", None)
             self.tasks.pop(task.number, None)
             self._close_coroutine(task)
+        for timer in list(self.timers.armed.values()):
+            self.disarm(timer)
+        self.ready.clear()
         self.unseen.tell_all()
         self.closed = True
 

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,8 @@ _UNITS_US = {
     "d": 86_400_000_000,
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)", re.ASCII)
+_WHOLE = re.compile(rf"\s*(?:{_PART.pattern}\s*)+", re.ASCII)
+_SECONDS_MAX = 1_000 * 366 * 86_400
 
 
 def microseconds(duration: Seconds, what: str = "a duration") -> int:
@@ -36,13 +39,17 @@ def microseconds(duration: Seconds, what: str = "a duration") -> int:
     elif isinstance(duration, str):
         us = _from_text(duration, what)
     elif _is_number(duration):
-        if not math.isfinite(duration):
-            raise BadPolicy(f"{what} is {duration}", remedy="give a finite number of seconds")
+        if not -_SECONDS_MAX <= duration <= _SECONDS_MAX:
+            raise BadPolicy(
+                f"{what} is {duration}", remedy="give seconds, fewer than a millennium's"
+            )
         us = round(duration * 1_000_000)
     else:
         raise BadPolicy(
             f"{what} is {duration!r}", remedy='give seconds, a timedelta, or text such as "30s"'
         )
+    if us > _SECONDS_MAX * 1_000_000:
+        raise BadPolicy(f"{what} is {duration!r}", remedy="give less than a thousand years")
     if us < 0:
         raise BadPolicy(f"{what} is {duration!r}", remedy="it cannot be negative")
     return us
@@ -53,13 +60,15 @@ def _is_number(value: object) -> bool:
 
 
 def _from_text(text: str, what: str) -> int:
-    compact = text.replace(" ", "")
-    parts = _PART.findall(compact)
-    if not parts or "".join(n + u for n, u in parts) != compact:
+    parts = _PART.findall(text)
+    if not _WHOLE.fullmatch(text):
         raise BadPolicy(
             f"{what} is {text!r}", remedy='write it as "30s", "5m", "1h 30m" or "250ms"'
         )
-    return round(sum(float(number) * _UNITS_US[unit] for number, unit in parts))
+    try:
+        return round(sum(float(number) * _UNITS_US[unit] for number, unit in parts))
+    except OverflowError:
+        return _SECONDS_MAX * 1_000_000 + 1
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -100,8 +109,8 @@ def Retry(  # noqa: N802 — reads as the noun that it is: `retry=Retry(attempts
     factor: float = 2.0,
     cap: Seconds = "1h",
     jitter: float = 0.0,
-    on: Iterable[type[BaseException]] = (),
-    not_on: Iterable[type[BaseException]] = (),
+    on: type[BaseException] | Iterable[type[BaseException]] = (),
+    not_on: type[BaseException] | Iterable[type[BaseException]] = (),
 ) -> RetryPolicy:
     """Try up to `attempts` times, waiting `backoff`, then `factor` times as long, up to `cap`.
 
@@ -120,9 +129,17 @@ def Retry(  # noqa: N802 — reads as the noun that it is: `retry=Retry(attempts
         factor=float(factor),
         cap_us=microseconds(cap, "cap"),
         jitter=float(jitter),
-        on=tuple(class_name(cls) for cls in on),
-        not_on=tuple(class_name(cls) for cls in not_on),
+        on=_class_names(on, "on"),
+        not_on=_class_names(not_on, "not_on"),
     )
+
+
+def _class_names(given: Any, what: str) -> tuple[str, ...]:
+    classes = (given,) if isinstance(given, type) else tuple(given)
+    for cls in classes:
+        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+            raise BadPolicy(f"{what} holds {cls!r}", remedy="give exception classes")
+    return tuple(class_name(cls) for cls in classes)
 
 
 def next_attempt_delay_us(
@@ -131,13 +148,17 @@ def next_attempt_delay_us(
     """Give the wait before the next attempt after so many failures, or `None`: there is none."""
     if failures >= retry.attempts or not _matches(retry, error):
         return None
-    if isinstance(error, RetryAfter):
-        return max(0, round(error.seconds * 1_000_000))
+    if isinstance(error, RetryAfter) and _is_wait(error.seconds):
+        return round(error.seconds * 1_000_000)
     try:
         wait_us = min(retry.cap_us, round(retry.backoff_us * retry.factor ** (failures - 1)))
     except OverflowError:
         wait_us = retry.cap_us
     return wait_us - round(wait_us * retry.jitter * roll)
+
+
+def _is_wait(seconds: object) -> bool:
+    return isinstance(seconds, (int, float)) and 0 <= seconds <= _SECONDS_MAX
 
 
 def _matches(retry: RetryPolicy, error: BaseException) -> bool:

@@ -36,7 +36,8 @@ def fold_again(run: Run, row: Row) -> Applied:
     except Diverged:
         raise
     except PerdureError as error:
-        raise _diverged(row, (), f"the fact is refused now: {error}") from error
+        run.broken = _diverged(row, (), f"the fact is refused now: {error}")
+        raise run.broken from error
     if applied.row.digest != row.digest or len(applied.row.recorded) != len(row.recorded):
         run.broken = _diverged(row, outline(applied.effects), "")
         raise run.broken

@@ -84,6 +84,7 @@ class Run(Loop):
         self.status = ""
         self.outcome: Finished | None = None
         self.error: BaseException | None = None
+        self.stand_ins: dict[str, Any] = {}
         self.recorded: list[Raw] = []
         self.replayed: list[Raw] | None = None
         self.outside = False
@@ -170,19 +171,19 @@ class Run(Loop):
         assert main is not None
         self.error = self.last_words or main.failure()
         super().close()
-        self.outcome = self._finished(main, self.error)
+        self.outcome = self._finished(main)
         self.status = self.outcome.status
         self.effects.append(self.outcome)
 
-    def _finished(self, main: Task, error: BaseException | None) -> Finished:
-        if error is None:
+    def _finished(self, main: Task) -> Finished:
+        if self.error is None:
             try:
                 return Finished(COMPLETED, Raw(values.encode(main.value, "result")))
             except NotEncodable as refused:
-                error = refused
+                self.error = refused
         cancelled = main.state == CANCELLED and self.last_words is None
         # No traceback: it names files of this machine, and the digest has to hold on others.
-        raw = Raw(values.encode_error(error, trace=False))
+        raw = Raw(values.encode_error(self.error, trace=False))
         return Finished(CANCELLED_STATUS if cancelled else FAILED, raw)
 
     def result(self) -> Any:
@@ -236,12 +237,12 @@ class Run(Loop):
     ) -> Raw:
         self.outside = True
         try:
-            entry: tuple[bool, Any] = (False, function(*args, **kwargs))
+            value = function(*args, **kwargs)
+            return Raw(values.encode((False, value), f"record({_name(function)})"))
         except Exception as error:  # noqa: BLE001 — it is recorded, and raised from the record
-            entry = (True, error)
+            return Raw(values.encode((True, error)))
         finally:
             self.outside = False
-        return Raw(values.encode(entry, f"record({getattr(function, '__name__', 'function')})"))
 
     # --- statistics
 
@@ -255,6 +256,10 @@ class Run(Loop):
             "timers": len(self.timers.armed),
             "messages": sum(len(each) for each in self.mailbox.messages.values()),
         }
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "function")
 
 
 async def _enter(run: Run, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -333,6 +338,8 @@ def _fired(run: Run, fact: Fired) -> Callable[[], object]:
 def _signalled(run: Run, fact: Signalled) -> Callable[[], object]:
     if run.outcome is not None:
         raise Stale(f"signal `{fact.name}` came after the run had ended")
+    if run.main is None:
+        raise WrongFact(f"signal `{fact.name}` came before the run was started")
     run.mailbox.check(fact.name, fact.key)
     value = values.decode(bytes(fact.value))
     return lambda: run.mailbox.deliver(fact.name, fact.key, value)

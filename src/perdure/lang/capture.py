@@ -14,7 +14,17 @@ import io
 import sys
 import sysconfig
 import types
-from collections import Counter, OrderedDict, defaultdict, deque
+from array import array
+from collections import (
+    ChainMap,
+    Counter,
+    OrderedDict,
+    UserDict,
+    UserList,
+    UserString,
+    defaultdict,
+    deque,
+)
 from collections.abc import Callable, Iterator
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from typing import Any, cast
@@ -149,7 +159,9 @@ class Capture:
                 place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2])
             )
             return Same(value)
-        return self._instance(value, place) if is_user_module(kind.__module__) else Same(value)
+        if kind in _COPIED or is_user_module(kind.__module__):
+            return self._instance(value, place)
+        return Same(value)
 
     # --- functions
 
@@ -267,6 +279,9 @@ class Capture:
         return Instance(functools.partial(_bare, value.__class__), parts)
 
 
+_COPIED = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
+"""Containers of the standard library that are plain objects: copied like the user's own."""
+
 _BY_VALUE = (BaseException, tuple, str, int, float)
 _EMPTY = object()
 
@@ -284,7 +299,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _bare(cls: Any) -> Any:
-    return object.__new__(cls)
+    return cls.__new__(cls) if cls in _COPIED else object.__new__(cls)
 
 
 def _state(value: Any) -> Iterator[tuple[str, Any]]:
@@ -369,8 +384,15 @@ def _tuple(capture: Capture, value: Any, place: Place) -> Recipe:
     return Frozen(OrderedFrozenSet if isinstance(value, frozenset) else tuple, members)
 
 
-def _bytearray(_: Capture, value: bytearray, __: Place) -> Recipe:
-    return Frozen(lambda _: bytearray(value), ())
+def _buffer(capture: Capture, value: Any, place: Place) -> Recipe:
+    kept = value.tobytes() if isinstance(value, array) else bytes(value)
+    kind = (array, value.typecode) if isinstance(value, array) else (bytearray,)
+    return Frozen(functools.partial(_fill_buffer, *kind), (capture.capture(kept, place),))
+
+
+def _fill_buffer(*parts: Any) -> Any:
+    kind, *rest, members = parts
+    return kind(*rest, members[0])
 
 
 def _partial(capture: Capture, value: Any, place: Place) -> Recipe:
@@ -423,7 +445,8 @@ _MAKERS: dict[type, _Maker] = {
     tuple: _tuple,
     frozenset: _tuple,
     OrderedFrozenSet: _tuple,
-    bytearray: _bytearray,
+    bytearray: _buffer,
+    array: _buffer,
 }
 
 

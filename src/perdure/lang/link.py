@@ -8,11 +8,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from perdure.errors import Refused, SourceUnproved
+from perdure import values
+from perdure.errors import NotEncodable, Refused, SourceUnproved
 from perdure.lang.capture import Capture, Place, is_user_module
 from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
 from perdure.lang.lints import check_class
@@ -36,22 +39,20 @@ class Program:
         self.alive = capture.alive
         self.warnings: list[Diagnostic] = capture.found
         self.hash = _hash(self)
+        self._watched = _watched(capture)
         self._seen = self._globals()
 
     def __repr__(self) -> str:
         return f"<program {self.name} {self.hash[:12]}>"
 
     def is_current(self) -> bool:
-        """Whether every global that was captured is still the same object."""
+        """Whether everything that was captured still is what it was."""
         return self._globals() == self._seen
 
-    def _globals(self) -> list[int]:
-        return [
-            id(vars(sys.modules[module]).get(name))
-            for module, names in self.spaces.items()
-            if module in sys.modules
-            for name in names
-        ]
+    def _globals(self) -> list[Any]:
+        seen: list[Any] = [id(space.get(name)) for space, name in self._watched]
+        seen += [_contents(value) for value in self.alive if type(value) in _CHANGEABLE]
+        return seen
 
     def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Build the workflow's function for one run, with all that it reaches."""
@@ -69,6 +70,29 @@ class Program:
                 space[name] = builder.get(index)
         main: Callable[..., Coroutine[Any, Any, Any]] = builder.get(self.main)
         return main
+
+
+_CHANGEABLE = (list, dict, set, bytearray, deque, OrderedDict, defaultdict, Counter)
+
+
+def _contents(value: Any) -> list[int] | bytes:
+    """Give what tells whether a container was changed in place: the identities of its members."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    members = [*value, *value.values()] if hasattr(value, "values") else value
+    return [id(each) for each in members]
+
+
+def _watched(capture: Capture) -> list[tuple[dict[str, Any], str]]:
+    """Give every place where a name led to something captured."""
+    spaces = [
+        (vars(sys.modules[module]), name)
+        for module, names in capture.spaces.items()
+        if module in sys.modules
+        for name in names
+    ]
+    views = [(vars(module), name) for module, names in capture.views.values() for name in names]
+    return spaces + views
 
 
 def canonical(module: str) -> str:
@@ -186,7 +210,16 @@ def _recipe_text(program: Program, recipe: Any) -> str:
     if isinstance(recipe, Cell):
         return f"cell {recipe.content}"
     parts = getattr(recipe, "members", None) or getattr(recipe, "state", ())
-    return f"{type(recipe).__name__} {parts}"
+    return f"{type(recipe).__name__} {_maker_text(recipe.make)} {parts}"
+
+
+def _maker_text(make: Any) -> str:
+    """Say what a maker makes: its name, and what it was given."""
+    if isinstance(make, partial):
+        given = [*make.args, *make.keywords.values()]
+        shown = ", ".join(_value_text(each) for each in given)
+        return f"{_maker_text(make.func)}({shown})"
+    return getattr(make, "__qualname__", type(make).__qualname__)
 
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None))
@@ -199,8 +232,11 @@ def _value_text(value: Any) -> str:
         return repr(value)
     if hasattr(value, "__qualname__"):
         return f"{getattr(value, '__module__', '')}:{value.__qualname__}"
-    kind: type = value.__class__
-    return f"a {kind.__module__}:{kind.__qualname__} {getattr(value, '__name__', '')}"
+    try:
+        return values.encode(value).decode()
+    except NotEncodable:
+        kind: type = value.__class__
+        return f"a {kind.__module__}:{kind.__qualname__} {getattr(value, '__name__', '')}"
 
 
 def _code_text(code: CodeType) -> str:

@@ -41,6 +41,8 @@ OUTSIDE: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
+            "os.path:exists", "os.path:isfile", "os.path:isdir", "os.path:getsize",
+            "os.path:getmtime", "os.path:realpath", "os.path:abspath", "glob:glob",
             "os:system", "os:popen", "os:listdir", "os:scandir", "os:walk", "os:mkdir",
             "os:makedirs", "os:remove", "os:unlink", "os:rename", "os:replace", "os:rmdir",
             "os:removedirs", "os:stat", "os:open", "os:kill", "os:fork", "os:_exit", "os:putenv",
@@ -80,6 +82,7 @@ OUTSIDE: dict[str, str] = {
     "asyncio:new_event_loop": "a run has one loop: use tasks",
     "asyncio:set_event_loop": "a run has one loop: use tasks",
     "sys:_getframe": "name what you need: a restored frame is another frame",
+    "sys:modules": "import what you need",
     "sys:exit": "return from the workflow, or raise an error of your own",
     "inspect:currentframe": "name what you need: a restored frame is another frame",
     "inspect:stack": "name what you need: a restored frame is another frame",
