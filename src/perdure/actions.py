@@ -140,14 +140,6 @@ def _retry(given: Any) -> RetryPolicy | None:
 
 @overload
 def action(function: Callable[P, Coroutine[Any, Any, R]], /) -> Action[P, R]: ...
-def _retry(given: Any) -> RetryPolicy | None:
-    if given is None or isinstance(given, RetryPolicy):
-        return given
-    if isinstance(given, int) and not isinstance(given, bool):
-        return Retry(attempts=given)
-    raise BadPolicy(f"retry is {given!r}", remedy="give a number of attempts, or `Retry(…)`")
-
-
 @overload
 def action(function: Callable[P, R], /) -> Action[P, R]: ...
 @overload

@@ -75,25 +75,25 @@ async def first(k: int, *things: Any, keep_losers: bool = False) -> Any:
 async def _first_good(tasks: list[Any], k: int, *, keep_losers: bool) -> list[Any]:
     if not tasks:
         raise ValueError("any_of() needs at least one awaitable")
-    pending = list(tasks)
+    ended: asyncio.Queue[Any] = asyncio.Queue()
+    for task in tasks:
+        task.add_done_callback(ended.put_nowait)
     good: list[Any] = []
     errors: list[BaseException] = []
     try:
         while len(good) < k:
-            if len(good) + len(pending) < k:
+            if len(errors) > len(tasks) - k:
                 raise BaseExceptionGroup("too many of the awaitables failed", errors)
-            done, _ = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in [each for each in pending if each in done]:
-                pending.remove(task)
-                error = asyncio.CancelledError() if task.cancelled() else task.exception()
-                if error is None:
-                    good.append(task)
-                else:
-                    errors.append(error)
-        return good[:k]
+            task = await ended.get()
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                good.append(task)
+            else:
+                errors.append(error)
+        return good
     finally:
         if not keep_losers:
-            await _cancel(pending)
+            await _cancel(tasks)
 
 
 def _started(things: tuple[Any, ...]) -> tuple[list[Any] | None, list[Any]]:

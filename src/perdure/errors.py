@@ -171,5 +171,8 @@ class RetryAfter(PerdureError):
     def __init__(self, seconds: float, reason: str = "") -> None:
         self.seconds = seconds
         self.reason = reason
-        super().__init__(f"try again in {seconds:g} s" + (f": {reason}" if reason else ""))
+        super().__init__(f"try again in {seconds} s" + (f": {reason}" if reason else ""))
         self.args = (seconds, reason)
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.what}"

@@ -11,7 +11,8 @@ import types
 from collections import ChainMap, Counter, OrderedDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, ClassVar
 
 from perdure import action, workflow
 from tests.core import helpers
@@ -301,3 +302,42 @@ async def set_orders() -> Any:
 async def set_of_keys() -> Any:
     one = dict.fromkeys(["pear", "apple", "fig", "plum", "kiwi", "lime", "date", "grape"])
     return list(one.keys() & one.keys())
+
+
+@workflow
+async def imports_inside() -> Any:
+    from tests.core import helpers as again
+
+    again.CALLS.append("inside")
+    return [again.note("x"), helpers.note("y")]
+
+
+TENANT: ContextVar[str] = ContextVar("tenant", default="nobody")
+
+
+@workflow
+async def knows_its_tenant(name: str) -> list[str]:
+    before = TENANT.get()
+    TENANT.set(name)
+    await asyncio.create_task(_renames("inner"))
+    return [before, TENANT.get()]
+
+
+async def _renames(name: str) -> None:
+    TENANT.set(name)
+    await act(name)
+
+
+class Settings:
+    loaded: ClassVar[list[str]] = []
+
+
+@workflow
+async def keeps_in_a_class(name: str) -> list[str]:
+    Settings.loaded.append(name)
+    return list(Settings.loaded)
+
+
+@workflow
+async def says_where_it_is() -> list[str]:
+    return [__name__, counter.__module__, Ledger.__module__, counter.__qualname__]

@@ -111,8 +111,10 @@ def test_a_retry_that_means_nothing_is_refused(options: Any, text: str) -> None:
     [
         (
             {"at_most_once": True, "retry": 2},
-            "E401 at_most_once with 2 attempts; an action that may run once only "
-            "cannot be retried: leave one of them out",
+            (
+                "E401 at_most_once with 2 attempts; an action that may run once only "
+                "cannot be retried: leave one of them out"
+            ),
         ),
         ({"run_in": "moon"}, 'E401 run_in is \'moon\'; give "loop", "thread" or "process"'),
         (

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
+import threading
 import time
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -111,11 +114,54 @@ def test_when_nothing_can_happen_it_is_a_deadlock() -> None:
         run(main())
 
 
+def works() -> str:
+    """Take real time in a thread: a little more than a loop needs to find nothing to do."""
+    threading.Event().wait(0.05)
+    return "worked"
+
+
+def run_bare(main: Coroutine[Any, Any, Any]) -> Any:
+    """Run without a runner, which would wait for threads at its end."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        loop.close()
+
+
 def test_a_thread_that_may_still_answer_is_no_deadlock() -> None:
     async def main() -> Any:
-        return await asyncio.to_thread(sum, [1, 2])
+        return await asyncio.to_thread(works)
 
-    assert run(main()) == 3
+    assert run_bare(main()) == "worked"
+
+
+@pytest.mark.xfail(strict=True, reason="_waits_for_the_world knows the default executor only")
+def test_a_thread_of_any_pool_may_still_answer() -> None:
+    async def main() -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return await asyncio.get_running_loop().run_in_executor(pool, works)
+
+    assert run_bare(main()) == "worked"
+
+
+@pytest.mark.xfail(strict=True, reason="_jump does not ask whether a thread still works")
+def test_while_a_thread_works_no_time_passes() -> None:
+    async def main() -> Any:
+        worked = await asyncio.wait_for(asyncio.to_thread(works), 5)
+        return worked, asyncio.get_running_loop().time()
+
+    assert run_bare(main()) == ("worked", 0)
+
+
+@pytest.mark.xfail(
+    sys.version_info >= (3, 12), strict=True, reason="the 300 s that it may take pass at once"
+)
+def test_the_end_waits_for_threads_that_still_work() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().run_in_executor(None, works)
+
+    run(main())
 
 
 def test_a_test_without_end_is_stopped(monkeypatch: Any) -> None:

@@ -60,7 +60,7 @@ _ASYNCIO: dict[str, Any] = {
 _RANDOM = (
     "betavariate", "binomialvariate", "choice", "choices", "expovariate", "gammavariate", "gauss",
     "getrandbits", "getstate", "lognormvariate", "normalvariate", "paretovariate", "randbytes",
-    "randint", "random", "randrange", "sample", "seed", "setstate", "shuffle", "triangular",
+    "randint", "random", "randrange", "sample", "setstate", "shuffle", "triangular",
     "uniform", "vonmisesvariate", "weibullvariate",
 )  # fmt: skip
 
@@ -79,13 +79,18 @@ BOUND: dict[str, Binder] = {
     },
     "time:localtime": lambda run: clock.broken_down(run, local=True),
     "time:gmtime": lambda run: clock.broken_down(run, local=False),
+    "time:strftime": clock.strftime,
+    "time:ctime": clock.ctime,
+    "time:asctime": clock.asctime,
+    "time:mktime": clock.mktime,
     "uuid:uuid4": clock.uuid4,
     "uuid:uuid1": clock.uuid4,
     **{f"random:{name}": clock.random_method(name) for name in _RANDOM},
+    "random:seed": clock.seed,
     "random:Random": clock.random_class,
     "logging:getLogger": console.get_logger,
     **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
-    "importlib:import_module": lambda run: _module_importer(run),
+    "importlib:import_module": lambda run: _module_importer(run),  # noqa: PLW0108 — below
     "builtins:print": console.bound_print,
     "builtins:set": _same(OrderedSet),
     "builtins:frozenset": _same(OrderedFrozenSet),
@@ -118,7 +123,9 @@ def bind(run: Run, value: Any) -> Any:
     key = key_of(value)
     if key is None:
         logger = _logger_name(value)
-        return value if logger is None else console.RunLogger(run, logger)
+        if logger is None:
+            return value
+        return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
     if key in BOUND:
         if key not in run.stand_ins:
             run.stand_ins[key] = BOUND[key](run)
@@ -165,23 +172,27 @@ def _by_identity() -> dict[int, tuple[str, Any]]:
     return _identities
 
 
-def builtins_of(run: Run) -> dict[str, Any]:
-    """Give the builtins of a run: CPython's, with what reaches outside replaced."""
+def builtins_of(run: Run, views: Callable[[str], Any]) -> dict[str, Any]:
+    """Give the builtins of a run: CPython's, with what reaches outside replaced.
+
+    `views` gives what a user's module is inside of the run, or `None`.
+    """
     own = dict(vars(builtins))
     for key in (*BOUND, *OUTSIDE):
         module, _, name = key.partition(":")
         if module == "builtins" and name in own:
             own[name] = bind(run, own[name])
-    own["__import__"] = _importer(run)
+    own["__import__"] = _importer(run, views)
     return own
 
 
-def _importer(run: Run) -> Callable[..., Any]:
+def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
     def import_(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         module = builtins.__import__(name, globals, locals, fromlist, level)
-        return bind(run, module)
+        view = views(module.__name__)
+        return bind(run, module) if view is None else view
 
     return import_
 

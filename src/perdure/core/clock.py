@@ -94,7 +94,10 @@ def date_class(run: Run) -> type:
     def from_timestamp(timestamp: float) -> dt.date:
         return dt.datetime.fromtimestamp(timestamp, zone_of(run)).date()
 
-    own = {"today": lambda: now_of(run).date(), "fromtimestamp": from_timestamp}
+    own: dict[str, Callable[..., Any]] = {
+        "today": lambda: now_of(run).date(),
+        "fromtimestamp": from_timestamp,
+    }
     return _stand_in(dt.date, own)
 
 
@@ -124,6 +127,50 @@ def broken_down(run: Run, *, local: bool) -> Callable[..., time.struct_time]:
     return tell
 
 
+def strftime(run: Run) -> Callable[..., str]:
+    """Give `time.strftime`."""
+    now = broken_down(run, local=True)
+
+    def tell(form: str, t: Any = None) -> str:
+        return time.strftime(form, now() if t is None else t)
+
+    return tell
+
+
+def asctime(run: Run) -> Callable[..., str]:
+    """Give `time.asctime`."""
+    now = broken_down(run, local=True)
+
+    def tell(t: Any = None) -> str:
+        return time.asctime(now() if t is None else t)
+
+    return tell
+
+
+def ctime(run: Run) -> Callable[..., str]:
+    """Give `time.ctime`."""
+    now = broken_down(run, local=True)
+
+    def tell(seconds: float | None = None) -> str:
+        return time.asctime(now(seconds))
+
+    return tell
+
+
+def mktime(run: Run) -> Callable[[Any], float]:
+    """Give `time.mktime`, in the zone of the run."""
+    return lambda t: dt.datetime(*t[:6]).replace(tzinfo=zone_of(run)).timestamp()
+
+
+def seed(run: Run) -> Callable[..., None]:
+    """Give `random.seed`; without a seed it takes one from the run."""
+
+    def seed(a: Any = None, version: int = 2) -> None:
+        run.random.seed(run.random.getrandbits(64) if a is None else a, version)
+
+    return seed
+
+
 def uuid4(run: Run) -> Callable[[], uuid.UUID]:
     """Give `uuid.uuid4`, drawn from the seed of the run."""
     return lambda: uuid.UUID(int=run.random.getrandbits(128), version=4)
@@ -142,6 +189,10 @@ def random_class(run: Run) -> Callable[..., random.Random]:
 
         def __init__(self, x: Any = None) -> None:
             super().__init__(run.random.getrandbits(64) if x is None else x)
+
+        def seed(self, a: Any = None, version: int = 2) -> None:
+            """Seed it anew; without a seed, from the run."""
+            super().seed(run.random.getrandbits(64) if a is None else a, version)
 
     Bound.__name__ = Bound.__qualname__ = "Random"
     return Bound

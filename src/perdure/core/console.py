@@ -21,8 +21,9 @@ def bound_print(run: Run) -> Callable[..., None]:
         file: Any = None,
         flush: bool = False,
     ) -> None:
-        if file is not None and file not in (sys.stdout, sys.stderr):
-            print(*values, sep=sep, end=end, file=file, flush=flush)
+        target = sys.stdout if file is None else file
+        if file is not None or (run.stdout is not None and target is not run.stdout):
+            print(*values, sep=sep, end=end, file=target, flush=flush)
             return
         text = (" " if sep is None else sep).join(str(value) for value in values)
         tail = "\n" if end is None else end
@@ -34,9 +35,10 @@ def bound_print(run: Run) -> Callable[..., None]:
 class RunLogger:
     """A logger of the user's, as a workflow uses it. Every level is on: which is off may differ."""
 
-    def __init__(self, run: Run, logger: logging.Logger | str) -> None:
+    def __init__(self, run: Run, logger: logging.Logger | str, adapter: Any = None) -> None:
         self.run = run
         self.name = logger if isinstance(logger, str) else logger.name
+        self.adapter = adapter
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802 — logging's own name
         """Say yes: whether a line is shown is decided where it is shown."""
@@ -57,6 +59,8 @@ class RunLogger:
         extra: Mapping[str, object] | None = None,
     ) -> None:
         """Say a line at a level."""
+        if self.adapter is not None:
+            msg, _ = self.adapter.process(msg, {"extra": extra})
         text = _formatted(str(msg), args)
         error: Any = sys.exception() if exc_info is True else exc_info
         if isinstance(error, tuple):
@@ -89,8 +93,11 @@ class RunLogger:
         """Say a line at the level ERROR, with the exception that is being handled."""
         self.log(logging.ERROR, msg, *args, exc_info=exc_info, **kwargs)
 
+    warn = warning
+    fatal = critical
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(logging.getLogger(self.name), name)
+        return getattr(self.adapter or logging.getLogger(self.name), name)
 
 
 METHODS = ("debug", "info", "warning", "error", "critical", "exception", "log")
@@ -114,6 +121,7 @@ def _formatted(text: str, args: tuple[object, ...]) -> str:
     if not args:
         return text
     only = args[0]
-    if len(args) == 1 and isinstance(only, Mapping) and only:
-        return text % only
-    return text % args
+    try:
+        return text % (only if len(args) == 1 and isinstance(only, Mapping) and only else args)
+    except (TypeError, ValueError, KeyError):  # logging says so on stderr, and goes on
+        return f"{text} {args!r}"

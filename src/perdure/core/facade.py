@@ -32,8 +32,8 @@ class Clockwork(Home, Protocol):
         """Give the time of the run in seconds."""
         ...
 
-    def arm(self, due_us: int, waiter: Waiter, what: Any = None) -> Timer:
-        """Make `waiter` ready at a time."""
+    def arm_in(self, delay_s: float, waiter: Waiter, what: Any = None) -> Timer:
+        """Make `waiter` ready after so many seconds."""
         ...
 
     def disarm(self, timer: Timer) -> None:
@@ -124,6 +124,18 @@ class Facade:
         self._loop.ready.append((handle, None))
         return handle
 
+    call_soon_threadsafe = call_soon
+    """There is one thread that folds; what it calls from elsewhere is not of the run."""
+
+    def get_task_factory(self) -> None:
+        """Say none: tasks are the run's."""
+
+    def get_exception_handler(self) -> None:
+        """Say none: what nobody handles is logged."""
+
+    def set_debug(self, enabled: object) -> None:
+        """Nothing: a run has no debug mode."""
+
     def call_at(
         self,
         when: float,
@@ -133,7 +145,7 @@ class Facade:
     ) -> Handle:
         """Call back at a time of the loop."""
         handle = Handle(self._loop, callback, args, context)
-        handle.timer = self._loop.arm(self._loop.origin_us + round(when * 1_000_000), handle)
+        handle.timer = self._loop.arm_in(when - self._loop.time(), handle)
         return handle
 
     def call_later(

@@ -105,7 +105,11 @@ class Callback:
 class Future(Gate):
     """What is not there yet: a gate one of one, with the outcome that opens it."""
 
-    __slots__ = ("error", "loop", "message", "number", "state", "traceback", "value")
+    # `__dict__` and `__weakref__`: libraries hang notes on tasks, and hold them weakly.
+    __slots__ = (
+        "__dict__", "__weakref__", "error", "loop", "message", "number", "state", "traceback",
+        "value",
+    )  # fmt: skip
 
     _asyncio_future_blocking = False  # how asyncio itself, and libraries, tell a future
 
@@ -123,6 +127,23 @@ class Future(Gate):
         self.error: BaseException | None = None
         self.traceback: TracebackType | None = None
         self.message: Any = None
+
+    def __class_getitem__(cls, _: object) -> type[Future]:
+        return cls
+
+    @property
+    def _cancel_message(self) -> Any:
+        """What asyncio's own `gather` reads."""
+        return self.message
+
+    @property
+    def _log_destroy_pending(self) -> bool:
+        """What asyncio's own `gather` writes: a run reports at its end."""
+        return False
+
+    @_log_destroy_pending.setter
+    def _log_destroy_pending(self, value: bool) -> None:
+        """Nothing."""
 
     def __hash__(self) -> int:
         # Not the address: a set of futures has to iterate alike in every process.
@@ -300,6 +321,11 @@ class Task(Future):
         """Set the name."""
         self.name = str(value)
 
+    def get_stack(self, *, limit: int | None = None) -> list[Any]:
+        """Give the frame where the coroutine stands, as asyncio does for a suspended one."""
+        frame = getattr(self.coro, "cr_frame", None)
+        return [] if frame is None else [frame]
+
     def get_coro(self) -> Any:
         """Give the coroutine."""
         return self.coro
@@ -442,7 +468,8 @@ class Task(Future):
             return
         awaited._asyncio_future_blocking = False
         self._wait_on(awaited)
-        awaited.add_done_callback(self.wake_foreign, context=self.context)
+        # Not in the task's own context: the step enters that, and a context is entered once.
+        awaited.add_done_callback(self.wake_foreign, context=contextvars.Context())
 
     def _refuse(self, error: BaseException) -> None:
         self.loop.ready.append((self.fail, error))

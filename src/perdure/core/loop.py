@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import math
 import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
@@ -77,6 +78,8 @@ class Unseen:
 
 
 _UNSEEN_MAX = 1_000
+_DUE_US_MAX = 1 << 62
+"""What a store can hold; some 146,000 years on."""
 
 
 class Loop:
@@ -92,6 +95,7 @@ class Loop:
         self.current: Task | None = None
         self.host = host
         self.facade = Facade(self)
+        self.stdout: Any = None
         self.context = contextvars.Context()
         self.unseen = Unseen(self.report)
         self.asyncgens: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
@@ -164,10 +168,15 @@ class Loop:
         """Give the seconds since the run began: as with asyncio's loops, only differences count."""
         return (self.now_us - self.origin_us) / 1_000_000
 
+    def arm_in(self, delay_s: float, waiter: Waiter, what: Any = None) -> Timer:
+        """Make `waiter` ready after so many seconds; infinitely many are as many as there are."""
+        delay_us = _DUE_US_MAX if math.isinf(delay_s) else round(delay_s * 1_000_000)
+        return self.arm(self.now_us + delay_us, waiter, what)
+
     def arm(self, due_us: int, waiter: Waiter, what: Any = None) -> Timer:
         """Make `waiter` ready at a time."""
-        timer = self.timers.arm(due_us, waiter, what)
-        self.effects.append(Arm(timer.number, due_us))
+        timer = self.timers.arm(min(due_us, _DUE_US_MAX), waiter, what)
+        self.effects.append(Arm(timer.number, timer.due_us))
         return timer
 
     def disarm(self, timer: Timer) -> None:
@@ -243,15 +252,15 @@ class Loop:
     def _close_coroutine(self, task: Task) -> None:
         try:
             task.context.run(task.coro.close)
-        except RuntimeError as error:  # it awaits while it is closed: there is no next turn
+        except BaseException as error:  # noqa: BLE001 — its cleanup failed: that ends nothing else
             self.report(f"{task.name} could not be closed", error)
 
     # --- telling
 
     def report(self, message: str, error: BaseException | None) -> None:
         """Log what asyncio would have logged."""
-        text = message if error is None else f"{message}: {type(error).__name__}: {error}"
-        self.effects.append(Say(text, ERROR, "asyncio"))
+        text = message if error is None else f"{message}: {_error_text(error)}"
+        self.effects.append(Say(writable(text), ERROR, "asyncio"))
 
 
 class _Last:
@@ -271,6 +280,23 @@ class _Last:
 
     def opened(self, _: object) -> None:
         self.then(self.tasks)
+
+
+def writable(text: str) -> str:
+    """Give text that can be written down: lone surrogates are spelled out."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
+
+
+def _error_text(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception:  # noqa: BLE001 — its `__str__` is the user's
+        return f"{name} (its text cannot be shown)"
 
 
 def is_coroutine(value: Any) -> bool:

@@ -30,7 +30,7 @@ from perdure.core.facts import (
     Started,
 )
 from perdure.core.futures import CANCELLED, Future, Task
-from perdure.core.loop import Host, Loop
+from perdure.core.loop import Host, Loop, writable
 from perdure.core.mailbox import Mailbox
 from perdure.core.policy import Policy
 from perdure.errors import Broken, Diverged, NotEncodable, Stale, WrongFact
@@ -112,6 +112,8 @@ class Run(Loop):
         except BaseException as error:
             self.broken = error
             raise
+        if self.broken is not None:  # the flow may have caught what was not for it to catch
+            raise self.broken
         return self._applied(fact)
 
     def _fold(self, settle: Callable[[], object]) -> None:
@@ -180,6 +182,7 @@ class Run(Loop):
             try:
                 return Finished(COMPLETED, Raw(values.encode(main.value, "result")))
             except NotEncodable as refused:
+                refused.__context__ = refused.__cause__ = None  # how it was found: names addresses
                 self.error = refused
         cancelled = main.state == CANCELLED and self.last_words is None
         # No traceback: it names files of this machine, and the digest has to hold on others.
@@ -211,7 +214,7 @@ class Run(Loop):
 
     def say(self, text: str, level: int = 0, logger: str = "") -> None:
         """Show a line, once the fact under which it was said is durable."""
-        self.effects.append(Say(text, level, logger))
+        self.effects.append(Say(writable(text), level, logger))
 
     def record(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -222,10 +225,11 @@ class Run(Loop):
         elif self.replayed:
             raw = self.replayed.pop(0)
         else:
-            raise Diverged(
+            self.broken = Diverged(
                 f"fact {self.seq} records more than it did before",
                 remedy="the code that runs now is not the code that ran then",
             )
+            raise self.broken
         self.recorded.append(raw)
         failed, value = values.decode(bytes(raw))
         if failed:

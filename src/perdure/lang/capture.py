@@ -10,7 +10,10 @@ import builtins
 import dis
 import enum
 import functools
+import importlib
+import importlib.util
 import io
+import random
 import sys
 import sysconfig
 import types
@@ -115,17 +118,23 @@ class Capture:
         self.classes: dict[type, Place] = {}
         self.views: dict[int, tuple[types.ModuleType, dict[str, int]]] = {}
         self.names: set[str] = set()
+        self.own = ""
         self.found: list[Diagnostic] = []
 
     def whole(self, function: types.FunctionType) -> int:
         """Capture a workflow and all that it reaches."""
         source = source_of(function)
+        self.own = source.name.partition(".")[0]
         index = self.capture(function, Place(source, None, function.__name__))
         while self._fill_views():
             pass
         for position, (module, attributes) in self.views.items():
             self.recipes[position] = View(module, tuple(attributes.items()))
         return index
+
+    def is_user(self, module: str) -> bool:
+        """Whether a module is the user's, or of the package of the workflow, wherever that lies."""
+        return module.partition(".")[0] == self.own or is_user_module(module)
 
     def capture(self, value: Any, place: Place) -> int:
         """Give the index of the recipe of `value`."""
@@ -159,7 +168,10 @@ class Capture:
                 place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2])
             )
             return Same(value)
-        if kind in _COPIED or is_user_module(kind.__module__):
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            members = tuple(self.capture(each, place) for each in value)
+            return Frozen(functools.partial(_named_tuple, kind), members)
+        if kind in _COPIED or self.is_user(kind.__module__):
             return self._instance(value, place)
         return Same(value)
 
@@ -168,7 +180,7 @@ class Capture:
     def function(self, value: types.FunctionType, place: Place) -> Recipe:
         """Capture a function: the user's with proved code, a library's if it wraps the user's."""
         name = value.__globals__.get("__name__", "")
-        if not is_user_module(name):
+        if not self.is_user(name):
             return self._wrapper(value, place)
         try:
             source = module_source(sys.modules[name])
@@ -213,13 +225,17 @@ class Capture:
                 message = f"`{name}` is defined nowhere in `{source.name}`"
                 self.found.append(place.diagnostic("L204", message, "define or import it"))
         self.names.update(_attribute_names(code))
+        for name in _imported(node, value.__globals__.get("__package__") or ""):
+            module = _import(name)
+            if module is not None and self.is_user(name):
+                self.capture(module, Place(source, node, name))
 
     def _wrapper(self, value: types.FunctionType, place: Place) -> Recipe:
         contents = [_content(cell) for cell in value.__closure__ or ()]
         simple = all(isinstance(each, (types.FunctionType, type, *ATOMS)) for each in contents)
         wraps = any(
             isinstance(each, types.FunctionType)
-            and is_user_module(each.__globals__.get("__name__", ""))
+            and self.is_user(each.__globals__.get("__name__", ""))
             for each in contents
         )
         if not (simple and wraps):
@@ -248,7 +264,7 @@ class Capture:
     # --- modules, objects
 
     def _module(self, module: types.ModuleType, position: int) -> Recipe | None:
-        if not is_user_module(module.__name__):
+        if module.__name__ != "perdure" and not self.is_user(module.__name__):
             return Same(module)
         self.views[position] = (module, {})
         return None
@@ -263,24 +279,38 @@ class Capture:
         return len(self.recipes) > before
 
     def _instance(self, value: Any, place: Place) -> Recipe:
-        if issubclass(value.__class__, _BY_VALUE) or hasattr(value, "__perdure__"):
+        bases: tuple[Any, ...] = (dict, list, set)
+        for base in bases:
+            if issubclass(value.__class__, base):
+                return self._subclass(value, base, place)
+        if issubclass(value.__class__, _BY_VALUE) or hasattr(value.__class__, "__perdure__"):
             return Same(value)
         state = dict(_state(value))
         if not state:
             return Same(value)
         parts = self._pairs(state, place) or ()
-        is_fixed: Any = getattr(value.__class__, "__dataclass_params__", None)
-        if (
-            is_fixed is not None
-            and is_fixed.frozen
-            and all(isinstance(self.recipes[part], Same) for _, part in parts)
-        ):
+        if _is_frozen(value) and all(isinstance(self.recipes[part], Same) for _, part in parts):
             return Same(value)
         return Instance(functools.partial(_bare, value.__class__), parts)
+
+    def _subclass(self, value: Any, base: Any, place: Place) -> Recipe:
+        """Capture an object of a user's class that is a list, a dict or a set besides."""
+        flat: list[Any] = [*value]
+        if base == dict:
+            flat = [each for pair in _pairs_of(value) for each in pair]
+        state = dict(_state(value))
+        members = tuple(self.capture(each, place) for each in (*flat, *state.values()))
+        fill = functools.partial(_fill_subclass, base, len(flat), tuple(state))
+        return Items(functools.partial(base.__new__, value.__class__), fill, members)
 
 
 _COPIED = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
 """Containers of the standard library that are plain objects: copied like the user's own."""
+
+
+def _named_tuple(kind: Any, members: list[Any]) -> Any:
+    return tuple.__new__(kind, members)
+
 
 _BY_VALUE = (BaseException, tuple, str, int, float)
 _EMPTY = object()
@@ -298,8 +328,29 @@ def _is_filled(cell: types.CellType) -> bool:
     return True
 
 
+def _pairs_of(value: Any) -> list[tuple[Any, Any]]:
+    return [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
+
+
 def _bare(cls: Any) -> Any:
-    return cls.__new__(cls) if cls in _COPIED else object.__new__(cls)
+    new: Any = getattr(cls, "__new__") if cls in _COPIED else object.__new__  # noqa: B009
+    return new(cls)
+
+
+def _is_frozen(value: Any) -> bool:
+    params: Any = getattr(value.__class__, "__dataclass_params__", None)
+    return getattr(params, "frozen", False) is True
+
+
+def _fill_subclass(base: Any, count: int, names: tuple[str, ...], made: Any, members: Any) -> None:
+    flat = members[:count]
+    if base == dict:
+        dict.update(made, zip(flat[::2], flat[1::2], strict=True))
+    elif base == list:
+        list.extend(made, flat)
+    else:
+        set.update(made, flat)
+    made.__dict__.update(zip(names, members[count:], strict=True))
 
 
 def _state(value: Any) -> Iterator[tuple[str, Any]]:
@@ -418,6 +469,53 @@ def _make_cached(parameters: dict[str, Any], parts: list[Any]) -> Any:
     return functools.lru_cache(**parameters)(parts[0])
 
 
+def _builtin_method(capture: Capture, value: Any, place: Place) -> Recipe:
+    """`log = LOG.append` at the top of a module: the method of the run's own `LOG`."""
+    owner = value.__self__
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        return Same(value)
+    return Frozen(functools.partial(_bound_again, value.__name__), (capture.capture(owner, place),))
+
+
+def _bound_again(name: str, parts: list[Any]) -> Any:
+    return getattr(parts[0], name)
+
+
+def _mapping_proxy(capture: Capture, value: Any, place: Place) -> Recipe:
+    return Frozen(_proxied, (capture.capture(value | {}, place),))
+
+
+def _proxied(parts: list[Any]) -> Any:
+    return types.MappingProxyType(parts[0])
+
+
+def _generator(capture: Capture, value: random.Random, place: Place) -> Recipe:
+    return Frozen(_restored, (capture.capture(value.getstate(), place),))
+
+
+def _restored(parts: list[Any]) -> random.Random:
+    made = random.Random(0)  # noqa: S311 — the user's own, with the state that it had
+    made.setstate(parts[0])
+    return made
+
+
+def _default_dict(capture: Capture, value: Any, place: Place) -> Recipe:
+    flat: list[Any] = [value.default_factory]
+    for pair in value.items():
+        flat += pair
+    members = tuple(capture.capture(each, place) for each in flat)
+    return Items(_empty_default_dict, _fill_default_dict, members)
+
+
+def _empty_default_dict() -> Any:
+    return defaultdict[Any, Any]()
+
+
+def _fill_default_dict(made: Any, members: list[Any]) -> None:
+    made.default_factory = members[0]
+    _put(made, members[1:])
+
+
 def _method(capture: Capture, value: types.MethodType, place: Place) -> Recipe:
     members = (capture.capture(value.__func__, place), capture.capture(value.__self__, place))
     return Frozen(lambda parts: types.MethodType(*parts), members)
@@ -439,9 +537,10 @@ _MAKERS: dict[type, _Maker] = {
     dict: _dict_like(_plain(dict)),
     OrderedDict: _dict_like(_plain(OrderedDict)),
     Counter: _dict_like(_plain(Counter)),
-    defaultdict: _dict_like(
-        lambda value: functools.partial(defaultdict[Any, Any], value.default_factory)
-    ),
+    defaultdict: _default_dict,
+    types.BuiltinMethodType: _builtin_method,
+    types.MappingProxyType: _mapping_proxy,
+    random.Random: _generator,
     tuple: _tuple,
     frozenset: _tuple,
     OrderedFrozenSet: _tuple,
@@ -451,6 +550,27 @@ _MAKERS: dict[type, _Maker] = {
 
 
 # --- names in code
+
+
+def _imported(node: ast.AST | None, package: str) -> Iterator[str]:
+    """Give the modules that are imported in the body of a function."""
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.Import):
+            yield from (alias.name for alias in each.names)
+        elif isinstance(each, ast.ImportFrom):
+            base = "." * each.level + (each.module or "")
+            name = importlib.util.resolve_name(base, package) if each.level else base
+            yield name
+            yield from (f"{name}.{alias.name}" for alias in each.names)
+
+
+def _import(name: str) -> types.ModuleType | None:
+    """Import a module as its function would, to see what it is."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None  # the function will say so, if it gets there
+
 
 _GLOBAL_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 

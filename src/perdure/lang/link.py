@@ -21,7 +21,7 @@ from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
 from perdure.lang.lints import check_class
 from perdure.lang.recipes import Bound, Builder, Cell, Function, Recipe, Same, View, World
 from perdure.lang.rules import check_function, check_workflow
-from perdure.lang.source import SET_NAME, ModuleSource, source_of
+from perdure.lang.source import MEMBER_NAME, SET_NAME, ModuleSource, member, source_of
 from perdure.ordered import OrderedSet
 
 MAIN = "__main__"
@@ -39,6 +39,7 @@ class Program:
         self.alive = capture.alive
         self.warnings: list[Diagnostic] = capture.found
         self.hash = _hash(self)
+        self.views = {module.__name__: at for at, (module, _) in capture.views.items()}
         self._watched = _watched(capture)
         self._seen = self._globals()
 
@@ -57,12 +58,15 @@ class Program:
     def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Build the workflow's function for one run, with all that it reaches."""
         builder = Builder(run, self.world, self.recipes)
-        own_builtins = self.world.builtins_of(run)
+        own_builtins = self.world.builtins_of(run, partial(_view, builder, self.views))
         for module in self.spaces:
             builder.spaces[module] = {
                 "__name__": canonical(module),
                 "__builtins__": own_builtins,
+                "__package__": _package_of(module),
+                "__spec__": getattr(sys.modules.get(module), "__spec__", None),
                 SET_NAME: OrderedSet,
+                MEMBER_NAME: member,
             }
         for module, names in self.spaces.items():
             space = builder.spaces[module]
@@ -93,6 +97,14 @@ def _watched(capture: Capture) -> list[tuple[dict[str, Any], str]]:
     ]
     views = [(vars(module), name) for module, names in capture.views.values() for name in names]
     return spaces + views
+
+
+def _view(builder: Builder, views: dict[str, int], module: str) -> Any:
+    return builder.get(views[module]) if module in views else None
+
+
+def _package_of(module: str) -> str | None:
+    return getattr(sys.modules.get(module), "__package__", None)
 
 
 def canonical(module: str) -> str:
@@ -137,7 +149,7 @@ def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
     main = capture.whole(function)
     for captured, source, node in capture.functions:
         if node is not None:
-            capture.found += check_function(node, source, captured.__globals__, world.key_of)
+            capture.found += check_function(captured, node, source, world.key_of)
         if captured is function and node is not None:
             capture.found += check_workflow(node, source) + _check_place(function, node, source)
     for cls, place in capture.classes.items():
@@ -156,7 +168,7 @@ def check_definition(function: FunctionType, world: World) -> None:
     if not nodes:
         return
     found = check_workflow(nodes[0], source)
-    found += check_function(nodes[0], source, function.__globals__, world.key_of)
+    found += check_function(function, nodes[0], source, world.key_of)
     found += _check_place(function, nodes[0], source)
     errors = sorted(each for each in found if each.severity == ERROR)
     if errors:

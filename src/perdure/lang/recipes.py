@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType
 from typing import Any, Protocol
+
+from perdure.errors import NotHere
 
 
 class World(Protocol):
@@ -28,8 +30,8 @@ class World(Protocol):
         """Give what `value` is inside of `run`."""
         ...
 
-    def builtins_of(self, run: Any) -> dict[str, Any]:
-        """Give the builtins of a run."""
+    def builtins_of(self, run: Any, views: Callable[[str], Any]) -> dict[str, Any]:
+        """Give the builtins of a run; `views` gives what a user's module is in it, or `None`."""
         ...
 
 
@@ -102,8 +104,10 @@ class Frozen:
     members: tuple[int, ...]
 
     def build(self, builder: Builder, index: int) -> None:
-        """Build the members first."""
-        builder.built[index] = self.make([builder.get(member) for member in self.members])
+        """Build the members first; one of them may lead back here, and have made it."""
+        members = [builder.get(member) for member in self.members]
+        if index not in builder.built:
+            builder.built[index] = self.make(members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,14 @@ class Instance:
     def build(self, builder: Builder, index: int) -> None:
         """Make it bare, then give it its attributes."""
         made = builder.built[index] = self.make()
+        own = getattr(made, "__dict__", None)
         for name, member in self.state:
-            object.__setattr__(made, name, builder.get(member))
+            value = builder.get(member)
+            slot = getattr(made.__class__, name, None)
+            if own is None or isinstance(slot, MemberDescriptorType):
+                object.__setattr__(made, name, value)
+            else:
+                own[name] = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +161,8 @@ class Function:
     def build(self, builder: Builder, index: int) -> None:
         """Make it with the code that was proved, and defaults of its own."""
         cells = tuple(builder.get(cell) for cell in self.cells)
+        if index in builder.built:
+            return  # a cell led back here, and made it
         made = FunctionType(self.code, builder.spaces[self.module], self.name, None, cells)
         builder.built[index] = made
         made.__qualname__ = self.qualname
@@ -190,6 +202,15 @@ class ModuleView:
         value = parts[name]() if name in parts else getattr(self.__dict__["_module"], name)
         self.__dict__[name] = value
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise NotHere(
+            f"`{self.__dict__['__name__']}.{name} = …` would not reach the module",
+            remedy="every run has a namespace of its own: keep it in a variable of the workflow",
+        )
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
 
     def __repr__(self) -> str:
         return f"<module {self.__dict__['__name__']!r} as its run sees it>"

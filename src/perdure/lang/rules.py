@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from perdure.lang.diagnostics import Diagnostic, at
@@ -22,11 +22,15 @@ class Scope:
     """What the names in one function mean, as far as the module says so."""
 
     def __init__(
-        self, node: ast.AST, space: dict[str, Any], key_of: Callable[[Any], str | None]
+        self,
+        node: ast.AST,
+        space: dict[str, Any],
+        key_of: Callable[[Any], str | None],
+        free: tuple[str, ...] = (),
     ) -> None:
         self.space = space
         self.key_of = key_of
-        self.local = frozenset(_bound_names(node))
+        self.local = frozenset((*_bound_names(node), *free))
 
     def resolve(self, expression: ast.expr) -> Any:
         """Give the object that a name, or a dotted name from a module, stands for."""
@@ -152,10 +156,14 @@ RULES: dict[type[ast.AST], Callable[[Checker, Any], None]] = {
 
 
 def check_function(
-    node: ast.AST, source: ModuleSource, space: dict[str, Any], key_of: Callable[[Any], str | None]
+    function: FunctionType,
+    node: ast.AST,
+    source: ModuleSource,
+    key_of: Callable[[Any], str | None],
 ) -> list[Diagnostic]:
     """Check what a function of a workflow does inline."""
-    checker = Checker(source, Scope(node, space, key_of))
+    free = function.__code__.co_freevars
+    checker = Checker(source, Scope(node, function.__globals__, key_of, free))
     checker.walk(node)
     return checker.found
 

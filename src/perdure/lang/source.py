@@ -7,6 +7,7 @@ from __future__ import annotations
 import __future__ as future_features
 
 import ast
+import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator
@@ -46,9 +47,10 @@ class ModuleSource:
 
     def lowered(self, code: CodeType) -> CodeType:
         """Give the code to run for a live function, after proving that the text is its own."""
-        key = (code.co_qualname, code.co_firstlineno)
+        key = _key(code)
+        plain = code.replace(co_flags=code.co_flags & ~inspect.CO_ITERABLE_COROUTINE)
         live = self._live_codes(code.co_flags & _FUTURE).get(key, [])
-        place = next((i for i, each in enumerate(live) if each == code), None)
+        place = next((i for i, each in enumerate(live) if each == plain), None)
         if place is None:
             raise SourceUnproved(
                 f"the text of {self.file} is not that of `{code.co_qualname}` as it was imported",
@@ -59,7 +61,8 @@ class ModuleSource:
             self._lowered = self._compile(
                 ast.fix_missing_locations(tree), code.co_flags & _FUTURE, 0
             )
-        return self._lowered[key][place]
+        lowered = self._lowered[key][place]
+        return lowered.replace(co_flags=lowered.co_flags | (code.co_flags & _ITERABLE))
 
     def _live_codes(self, flags: int) -> dict[Key, list[CodeType]]:
         if flags not in self._live:
@@ -70,8 +73,17 @@ class ModuleSource:
         whole = compile(what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize)
         found: dict[Key, list[CodeType]] = {}
         for code in _functions(whole):
-            found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+            found.setdefault(_key(code), []).append(code)
         return found
+
+
+_ITERABLE = inspect.CO_ITERABLE_COROUTINE
+"""What `types.coroutine` adds to code; no text compiles to it."""
+
+
+def _key(code: CodeType) -> Key:
+    # Up to 3.11 a lambda in a set comprehension is named after it, and ours is a list's.
+    return code.co_qualname.replace("<setcomp>", "<listcomp>"), code.co_firstlineno
 
 
 def _why_unproved(module: str) -> str:
@@ -116,7 +128,10 @@ class _OwnSets(ast.NodeTransformer):
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
         self.generic_visit(node)
-        return _build_set(ast.ListComp(node.elt, node.generators), node)
+        # `{f(x) for x in xs}` hashes each member before the next is made, and may fail there.
+        name = ast.copy_location(ast.Name(MEMBER_NAME, ast.Load()), node.elt)
+        member = ast.copy_location(ast.Call(name, [node.elt], []), node.elt)
+        return _build_set(ast.ListComp(member, node.generators), node)
 
 
 def _build_set(members: ast.expr, node: ast.expr) -> ast.AST:
@@ -127,6 +142,14 @@ def _build_set(members: ast.expr, node: ast.expr) -> ast.AST:
 SET_NAME = ".set"
 """Where the code of a run finds its sets; no source can spell it."""
 
+MEMBER_NAME = ".member"
+
+
+def member(value: Any) -> Any:
+    """Give a member of a set that is being made, or raise because it has no hash."""
+    hash(value)
+    return value
+
 
 # --- finding the text of a module
 
@@ -135,7 +158,7 @@ _sources: dict[str, ModuleSource] = {}
 
 def source_of(function: FunctionType) -> ModuleSource:
     """Give the source of the module that a function was defined in."""
-    module = sys.modules.get(function.__module__)
+    module = sys.modules.get(str(function.__globals__.get("__name__")))
     if module is None or getattr(module, "__dict__", None) is not function.__globals__:
         raise SourceUnproved(
             f"`{function.__qualname__}` belongs to no imported module",

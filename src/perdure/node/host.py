@@ -16,7 +16,7 @@ from typing import Any
 from perdure.core.ambient import CURRENT
 from perdure.core.effects import Say
 from perdure.core.futures import Task
-from perdure.core.loop import Loop
+from perdure.core.loop import Loop, writable
 
 _tasks: Any = asyncio.tasks  # its registers of the current task have no public names
 _Entered = tuple[Any, Any, Any]
@@ -28,8 +28,9 @@ class RunOutput(io.TextIOBase):
     Captured code has its own `print`; this is for methods of classes, and for libraries.
     """
 
-    def __init__(self, real: Any) -> None:
-        self.real = real
+    def __init__(self, name: str) -> None:
+        self.real: Any = None
+        self.name = name
         self.partial = ""
 
     def write(self, text: str) -> int:
@@ -39,7 +40,7 @@ class RunOutput(io.TextIOBase):
             return int(self.real.write(text))
         *lines, self.partial = (self.partial + text).split("\n")
         for line in lines:
-            run.say(line)
+            run.say(line, logger=self.name)
         return len(text)
 
     def writable(self) -> bool:
@@ -49,11 +50,25 @@ class RunOutput(io.TextIOBase):
     def finish(self, loop: Loop) -> None:
         """Show what was written without an end of line."""
         if self.partial:
-            loop.effects.append(Say(self.partial))
+            loop.effects.append(Say(writable(self.partial), logger=self.name))
+            self.partial = ""
 
 
 class AsyncioHost:
     """Puts the loop of a run in the place of asyncio's while the run is folded."""
+
+    def __init__(self) -> None:
+        self.kept: weakref.WeakKeyDictionary[Loop, tuple[RunOutput, RunOutput]]
+        self.kept = weakref.WeakKeyDictionary()
+
+    def _outputs(self, loop: Loop, out: Any, err: Any) -> tuple[RunOutput, RunOutput]:
+        """Give the outputs of a run: the same at every fact, since code may keep them."""
+        if loop not in self.kept:
+            self.kept[loop] = RunOutput(""), RunOutput("stderr")
+            loop.stdout = self.kept[loop][0]
+        kept = self.kept[loop]
+        kept[0].real, kept[1].real = out, err
+        return kept
 
     def enter(self, loop: Loop) -> _Entered:
         """Make the loop of the run the running one, and keep what was."""
@@ -61,16 +76,16 @@ class AsyncioHost:
         hooks = sys.get_asyncgen_hooks()
         _AsyncGenerators(loop).install()
         events._set_running_loop(loop.facade)  # type: ignore[arg-type]
-        output = sys.stdout
-        sys.stdout = RunOutput(output)
-        return before, hooks, output
+        outputs = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = self._outputs(loop, *outputs)
+        return before, hooks, outputs
 
     def leave(self, loop: Loop, entered: object) -> None:
         """Put back what was."""
-        before, hooks, output = entered  # type: ignore[misc]
-        if isinstance(sys.stdout, RunOutput):
-            sys.stdout.finish(loop)
-        sys.stdout = output  # type: ignore[has-type]
+        before, hooks, outputs = entered  # type: ignore[misc]
+        for output in self.kept[loop]:
+            output.finish(loop)
+        sys.stdout, sys.stderr = outputs  # type: ignore[has-type]
         events._set_running_loop(before)  # type: ignore[has-type]
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
 
@@ -84,7 +99,11 @@ class AsyncioHost:
 
 
 class _AsyncGenerators:
-    """Closes asynchronous generators that were left half-way, on the loop that they ran on."""
+    """Closes asynchronous generators that were left half-way, on the loop that they ran on.
+
+    One that the garbage collector finds between facts is left alone: when that is differs from
+    process to process, and no fact caused it.
+    """
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
@@ -100,7 +119,7 @@ class _AsyncGenerators:
     def dropped(self, agen: AsyncGenerator[Any, Any]) -> None:
         """Close a generator that nobody holds any more."""
         self.loop.asyncgens.pop(id(agen), None)
-        if not self.loop.closed:
+        if not self.loop.closed and CURRENT.get() is self.loop:
             self.loop.facade.call_soon(self.loop.create_task, agen.aclose())
 
 

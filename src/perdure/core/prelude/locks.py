@@ -12,7 +12,7 @@ from typing import Any
 
 from perdure.core.ambient import here
 from perdure.core.futures import Future
-from perdure.core.vocabulary import BrokenBarrierError, CancelledError
+from perdure.core.vocabulary import SINCE_3_13, BrokenBarrierError, CancelledError
 
 
 class _Held:
@@ -150,7 +150,8 @@ class Condition(_Held):
             finally:
                 await self._again()
         except BaseException:
-            self._notify(1)  # whoever notified this task meant some task to go on
+            if SINCE_3_13:
+                self._notify(1)  # whoever notified this task meant some task to go on
             raise
 
     async def _again(self) -> None:

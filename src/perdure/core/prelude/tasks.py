@@ -47,7 +47,7 @@ async def sleep(delay: float, result: Any = None) -> Any:
         raise ValueError("Invalid delay: NaN (not a number)")
     run: Run = here()
     future = Future(run)
-    timer = run.arm(run.now_us + round(delay * 1_000_000), _settle, future)
+    timer = run.arm_in(delay, _settle, future)
     try:
         await future
     finally:
@@ -186,9 +186,11 @@ def gather(*coros_or_futures: Any, return_exceptions: bool = False) -> Future:
     children = [made[each] for each in coros_or_futures]
     outer = Gathering(run, children, keep_errors=return_exceptions)
     outer.gate.required = len(made)
-    done = [child for child in made.values() if EAGER_GATHER and child.done()]
+    done: list[Any] = []
     for child in made.values():
-        if child not in done:
+        if EAGER_GATHER and child.done():
+            done.append(child)
+        else:
             _listen(child, outer.child_done)
     for child in done:
         outer.child_done(child)
@@ -252,7 +254,7 @@ async def wait(
     waiting = _Waiting(futures, waiter, return_when)
     timer = None
     if timeout is not None:
-        timer = run.arm(run.now_us + round(timeout * 1_000_000), _settle, waiter)
+        timer = run.arm_in(timeout, _settle, waiter)
     for future in futures:
         _listen(future, waiting.done)
     try:
@@ -274,7 +276,7 @@ class AsCompleted:
     def __init__(self, fs: Iterable[Any], timeout: float | None) -> None:
         self.given = list(dict.fromkeys(fs))
         self.timeout = timeout
-        self.todo: list[Any] | None = None
+        self.todo: dict[Any, None] | None = None
         self.left = 0
         self.finished: deque[Any] = deque()
         self.waiters: deque[Future] = deque()
@@ -283,15 +285,14 @@ class AsCompleted:
         if not LAZY_AS_COMPLETED:
             self._start()
 
-    def _start(self) -> list[Any]:
+    def _start(self) -> None:
         run = self.run
-        self.todo = [run.ensure_future(each) for each in self.given]
+        self.todo = dict.fromkeys(run.ensure_future(each) for each in self.given)
         self.left = len(self.todo)
         for future in self.todo:
             _listen(future, self._done)
         if self.todo and self.timeout is not None:
-            self.timer = run.arm(run.now_us + round(self.timeout * 1_000_000), self._timed_out)
-        return self.todo
+            self.timer = run.arm_in(self.timeout, self._timed_out)
 
     def __iter__(self) -> AsCompleted:
         return self
@@ -337,7 +338,7 @@ class AsCompleted:
 
     def _done(self, future: Any) -> None:
         if self.todo and future in self.todo:
-            self.todo.remove(future)
+            del self.todo[future]
             self._put(future)
             if not self.todo and self.timer is not None:
                 self.run.disarm(self.timer)
@@ -346,7 +347,7 @@ class AsCompleted:
         for future in self.todo or ():
             _ignore(future, self._done)
             self._put(None)
-        self.todo = []
+        self.todo = {}
 
     def _put(self, future: Any) -> None:
         self.finished.append(future)
@@ -450,7 +451,7 @@ async def _wait_for_as_task(fut: Any, timeout: float | None) -> Any:
     if future is not None:
         return await _wait_for_no_time(future)
     waiter = Future(run)
-    timer = run.arm(run.now_us + round(timeout * 1_000_000), _settle, waiter)
+    timer = run.arm_in(timeout, _settle, waiter)
 
     def done(_: object) -> None:
         _settle(waiter)
