@@ -366,7 +366,7 @@ class Grammar:
         options += [f"{each}.expired()" for each in s.timeouts]
         options += (
             ["len(asyncio.all_tasks())", "asyncio.current_task().cancelling()"]
-            if s.is_async
+            if s.is_async and s.own[:1] == ["a"]  # not while generators are closed at the end
             else []
         )
         return self.one(options)

@@ -159,7 +159,13 @@ def ctime(run: Run) -> Callable[..., str]:
 
 def mktime(run: Run) -> Callable[[Any], float]:
     """Give `time.mktime`, in the zone of the run."""
-    return lambda t: dt.datetime(*t[:6]).replace(tzinfo=zone_of(run)).timestamp()
+
+    def tell(t: Any) -> float:
+        year, month, day, hour, minute, second = t[:6]
+        zone = zone_of(run)
+        return dt.datetime(year, month, day, hour, minute, second, tzinfo=zone).timestamp()
+
+    return tell
 
 
 def seed(run: Run) -> Callable[..., None]:

@@ -51,6 +51,10 @@ class Program(Protocol):
         """What identifies the program: two that differ anywhere differ here."""
         ...
 
+    def prepare(self) -> None:
+        """Set up the context that every task of the run begins with."""
+        ...
+
     def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Build the workflow's function in a namespace of this run's own."""
         ...
@@ -151,6 +155,7 @@ class Run(Loop):
         self.random.seed(fact.seed)
         self.status = RUNNING
         self.context.run(CURRENT.set, self)
+        self.context.run(self.program.prepare)
         self.context.run(self._begin_main, args, kwargs)
 
     def _begin_main(self, args: list[Any], kwargs: dict[str, Any]) -> None:

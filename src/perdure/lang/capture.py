@@ -169,7 +169,7 @@ class Capture:
             )
             return Same(value)
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            members = tuple(self.capture(each, place) for each in value)
+            members = self._each(value, place) or ()
             return Frozen(functools.partial(_named_tuple, kind), members)
         if kind in _COPIED or self.is_user(kind.__module__):
             return self._instance(value, place)
@@ -279,8 +279,7 @@ class Capture:
         return len(self.recipes) > before
 
     def _instance(self, value: Any, place: Place) -> Recipe:
-        bases: tuple[Any, ...] = (dict, list, set)
-        for base in bases:
+        for base in (_DICT, _LIST, _SET):
             if issubclass(value.__class__, base):
                 return self._subclass(value, base, place)
         if issubclass(value.__class__, _BY_VALUE) or hasattr(value.__class__, "__perdure__"):
@@ -296,7 +295,7 @@ class Capture:
     def _subclass(self, value: Any, base: Any, place: Place) -> Recipe:
         """Capture an object of a user's class that is a list, a dict or a set besides."""
         flat: list[Any] = [*value]
-        if base == dict:
+        if base is _DICT:
             flat = [each for pair in _pairs_of(value) for each in pair]
         state = dict(_state(value))
         members = tuple(self.capture(each, place) for each in (*flat, *state.values()))
@@ -311,6 +310,12 @@ _COPIED = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
 def _named_tuple(kind: Any, members: list[Any]) -> Any:
     return tuple.__new__(kind, members)
 
+
+_DICT: Any = dict
+_LIST: Any = list
+_SET: Any = set
+_OBJECT: Any = object
+"""The bases whose own methods copy an object of the user's, whatever its class overrides."""
 
 _BY_VALUE = (BaseException, tuple, str, int, float)
 _EMPTY = object()
@@ -329,12 +334,11 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _pairs_of(value: Any) -> list[tuple[Any, Any]]:
-    return [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
+    return [(key, _DICT.__getitem__(value, key)) for key in _DICT.__iter__(value)]
 
 
 def _bare(cls: Any) -> Any:
-    new: Any = getattr(cls, "__new__") if cls in _COPIED else object.__new__  # noqa: B009
-    return new(cls)
+    return cls.__new__(cls) if cls in _COPIED else _OBJECT.__new__(cls)
 
 
 def _is_frozen(value: Any) -> bool:
@@ -344,12 +348,12 @@ def _is_frozen(value: Any) -> bool:
 
 def _fill_subclass(base: Any, count: int, names: tuple[str, ...], made: Any, members: Any) -> None:
     flat = members[:count]
-    if base == dict:
-        dict.update(made, zip(flat[::2], flat[1::2], strict=True))
-    elif base == list:
-        list.extend(made, flat)
+    if base is _DICT:
+        _DICT.update(made, zip(flat[::2], flat[1::2], strict=True))
+    elif base is _LIST:
+        _LIST.extend(made, flat)
     else:
-        set.update(made, flat)
+        _SET.update(made, flat)
     made.__dict__.update(zip(names, members[count:], strict=True))
 
 

@@ -6,6 +6,7 @@ The same workflow with the same globals gives an equal program; a changed global
 from __future__ import annotations
 
 import ast
+import decimal
 import hashlib
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -18,7 +19,7 @@ from perdure import values
 from perdure.errors import NotEncodable, Refused, SourceUnproved
 from perdure.lang.capture import Capture, Place, is_user_module
 from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
-from perdure.lang.lints import check_class
+from perdure.lang.lints import check_class, check_shared
 from perdure.lang.recipes import Bound, Builder, Cell, Function, Recipe, Same, View, World
 from perdure.lang.rules import check_function, check_workflow
 from perdure.lang.source import MEMBER_NAME, SET_NAME, ModuleSource, member, source_of
@@ -38,6 +39,7 @@ class Program:
         self.main = main
         self.alive = capture.alive
         self.warnings: list[Diagnostic] = capture.found
+        self.decimals = _decimal_context()
         self.hash = _hash(self)
         self.views = {module.__name__: at for at, (module, _) in capture.views.items()}
         self._watched = _watched(capture)
@@ -45,6 +47,11 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<program {self.name} {self.hash[:12]}>"
+
+    def prepare(self) -> None:
+        """Set what the program found set where it was linked: the precision of decimals."""
+        if self.decimals is not None:
+            decimal.setcontext(self.decimals.copy())
 
     def is_current(self) -> bool:
         """Whether everything that was captured still is what it was."""
@@ -97,6 +104,13 @@ def _watched(capture: Capture) -> list[tuple[dict[str, Any], str]]:
     ]
     views = [(vars(module), name) for module, names in capture.views.values() for name in names]
     return spaces + views
+
+
+def _decimal_context() -> decimal.Context | None:
+    """Give the context of decimals if a module has changed it, as some do at import."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return None if repr(context) == repr(decimal.Context()) else context
 
 
 def _view(builder: Builder, views: dict[str, int], module: str) -> Any:
@@ -154,7 +168,7 @@ def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
             capture.found += check_workflow(node, source) + _check_place(function, node, source)
     for cls, place in capture.classes.items():
         if is_user_module(cls.__module__):
-            capture.found += check_class(cls, place, world)
+            capture.found += check_class(cls, place, world) + check_shared(capture, cls, place)
     return capture, main
 
 
@@ -200,6 +214,7 @@ def _check_place(function: FunctionType, node: ast.AST, source: ModuleSource) ->
 
 def _hash(program: Program) -> str:
     digest = hashlib.sha256(f"{program.name} {sys.version_info[:2]}".encode())
+    digest.update(repr(program.decimals).encode())
     for module, names in program.spaces.items():
         digest.update(f"{canonical(module)} {names}\n".encode())
     for recipe in program.recipes:
