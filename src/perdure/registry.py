@@ -24,3 +24,8 @@ def lookup(kind: str, name: str) -> Any:
             remedy="import the module that defines it",
         )
     return found
+
+
+def names() -> list[tuple[str, str]]:
+    """Give kind and name of everything that is known."""
+    return list(_known)

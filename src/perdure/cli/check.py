@@ -10,7 +10,7 @@ import sys
 
 import msgspec
 
-from perdure.cli.naming import load_module, workflows_of
+from perdure.cli.naming import load_module, shown, workflows_of
 from perdure.errors import NotAWorkflow
 from perdure.lang.diagnostics import ERROR, Diagnostic, render_all
 from perdure.workflows import collecting
@@ -51,7 +51,7 @@ def _check(name: str, found: list[Diagnostic], checked: list[str]) -> None:
         )
     for flow in flows:
         checked.append(flow.name)
-        found += flow.diagnose()
+        found += [msgspec.structs.replace(each, file=shown(each.file)) for each in flow.diagnose()]
 
 
 def _wants_colour() -> bool:

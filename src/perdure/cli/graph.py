@@ -7,7 +7,9 @@ import json
 from types import FunctionType
 from typing import cast
 
-from perdure.cli.naming import load_workflow
+import msgspec
+
+from perdure.cli.naming import load_workflow, shown
 from perdure.core import bindings
 from perdure.lang import reading
 from perdure.lang.graph import to_data
@@ -30,7 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Print the graph."""
     flow = load_workflow(options.flow)
-    found = reading.graph(cast("FunctionType", flow.function), flow.name, bindings)
+    found = reading.graph(cast("FunctionType", flow.function), flow.function.__name__, bindings)
+    found = msgspec.structs.replace(found, file=shown(found.file))
     if options.json:
         print(json.dumps(to_data(found), indent=2))
     elif options.mermaid:

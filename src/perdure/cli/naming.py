@@ -13,6 +13,13 @@ from perdure.errors import NotAWorkflow, PerdureError
 from perdure.workflows import Workflow
 
 
+def shown(file: str) -> str:
+    """Give a path as seen from here, where it lies below."""
+    path = Path(file)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
 def load_module(name: str) -> ModuleType:
     """Import a module by its dotted name, or a file by its path, from the current folder."""
     if name.endswith(".py"):

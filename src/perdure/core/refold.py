@@ -50,6 +50,8 @@ def _diverged(row: Row, now: Sequence[str], why: str) -> Diverged:
     shown = [f"fact {row.seq} ({kind}) caused other effects than before"]
     shown += [f"  then: {line}" for line in then[:20]]
     shown += [f"  now:  {line}" for line in list(now)[:20]] or ["  now:  nothing"]
+    if not why and list(then) == list(now):
+        why = "the same: the log is damaged, or the difference is beyond what is shown"
     if why:
         shown[-1] = f"  now:  {why}"
     return Diverged(

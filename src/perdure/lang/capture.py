@@ -168,9 +168,9 @@ class Capture:
                 place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2])
             )
             return Same(value)
-        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        if issubclass(value.__class__, tuple) and hasattr(value, "_fields"):
             members = self._each(value, place) or ()
-            return Frozen(functools.partial(_named_tuple, kind), members)
+            return Frozen(functools.partial(_named_tuple, value.__class__), members)
         if kind in _COPIED or self.is_user(kind.__module__):
             return self._instance(value, place)
         return Same(value)
@@ -186,7 +186,11 @@ class Capture:
             source = module_source(sys.modules[name])
             code = source.lowered(value.__code__)
         except SourceUnproved as error:
-            self.found.append(place.diagnostic("L108", error.what, error.remedy))
+            line = value.__code__.co_firstlineno
+            at_line = Place(
+                place.source, place.node or ast.Pass(lineno=line, col_offset=0), place.name
+            )
+            self.found.append(at_line.diagnostic("L108", error.what, error.remedy))
             return Same(value)
         nodes = source.nodes(value.__code__)
         node = nodes[0] if nodes else None
@@ -303,17 +307,18 @@ class Capture:
         return Items(functools.partial(base.__new__, value.__class__), fill, members)
 
 
-_COPIED = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
+_COPIED: tuple[Any, ...] = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
 """Containers of the standard library that are plain objects: copied like the user's own."""
 
 
 def _named_tuple(kind: Any, members: list[Any]) -> Any:
-    return tuple.__new__(kind, members)
+    return _TUPLE.__new__(kind, members)
 
 
 _DICT: Any = dict
 _LIST: Any = list
 _SET: Any = set
+_TUPLE: Any = tuple
 _OBJECT: Any = object
 """The bases whose own methods copy an object of the user's, whatever its class overrides."""
 

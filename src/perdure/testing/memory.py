@@ -9,6 +9,7 @@ import asyncio
 import threading
 import zlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,7 +40,7 @@ from perdure.core.facts import (
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.refold import refold
 from perdure.core.run import Run
-from perdure.errors import ActionTimeout, Deadlocked, Stale
+from perdure.errors import ActionTimeout, Deadlocked, NotEncodable, Stale
 from perdure.node.host import HOST
 from perdure.registry import lookup
 from perdure.testing.script import Answer, Script, Scripted
@@ -118,8 +119,7 @@ class Engine:
         except Stale:
             return
         except BaseException as error:  # noqa: BLE001 — the run is broken: the test has to see it
-            if not self.finished.done():
-                self.finished.set_exception(error)
+            self._fail(error)
             return
         self.memory.keep(applied.row, applied.effects)
         for effect in applied.effects:
@@ -143,7 +143,11 @@ class Engine:
     def dispatch(self, effect: Dispatch) -> None:
         """Make an attempt of a call: as the script says, or by running the body."""
         wait_us = max(0, effect.not_before_us - self.now_us())
-        answer = self.script.answer(effect)
+        try:
+            answer = self.script.answer(effect)
+        except Exception as error:  # noqa: BLE001 — a function of the script failed
+            self._fail(error)
+            return
         if answer is not None:
             limit_us = effect.policy.timeout_us
             late = limit_us is not None and answer.after_us > limit_us
@@ -185,6 +189,11 @@ class Engine:
             raw = finished.result().value
             self.feed(Failed(self.now_us(), effect.call, effect.token, raw))
 
+    def _fail(self, error: BaseException) -> None:
+        """End the test: the fault is its own, not the workflow's."""
+        if not self.finished.done():
+            self.finished.set_exception(error)
+
     def _answered(self, effect: Dispatch, answer: Answer) -> None:
         at_us = self.now_us()
         if answer.lost:
@@ -194,8 +203,12 @@ class Engine:
                 Failed(at_us, effect.call, effect.token, Raw(values.encode_error(answer.error)))
             )
         else:
-            value = Raw(values.encode(answer.value, f"result of {effect.target}"))
-            self.feed(Completed(at_us, effect.call, effect.token, value))
+            try:
+                value = Raw(values.encode(answer.value, f"result of {effect.target}"))
+            except NotEncodable as error:  # as if the action had given it
+                self.feed(Failed(at_us, effect.call, effect.token, Raw(values.encode_error(error))))
+            else:
+                self.feed(Completed(at_us, effect.call, effect.token, value))
 
     def _run_body(self, effect: Dispatch) -> None:
         self.bodies[effect.call] = self.loop.create_task(self._body(effect))
@@ -216,6 +229,18 @@ class Engine:
             answer = Answer(0, error=error)
         self._answered(effect, answer)
 
+    def waits_for(self) -> str:
+        """Say what the run waits for, when nothing can happen any more."""
+        run = self.memory.run
+        parts = [f"signal `{name}`" for name in run.mailbox.waiting]
+        parts += [
+            f"call {call.call} of {call.target.name} at {call.site}" for call in run.calls.values()
+        ]
+        parts += [
+            f"{task.name} at {place}" for task in run.tasks.values() if (place := _place(task))
+        ]
+        return ", ".join(parts) or "nothing that it named"
+
     def revoke(self, effect: Revoke) -> None:
         """Tell the body of a call that nobody waits for it."""
         body = self.bodies.pop(effect.call, None)
@@ -233,6 +258,17 @@ class Engine:
     def say(self, effect: Say) -> None:
         """Nothing: `keep` has noted it."""
 
+
+def _place(task: Any) -> str:
+    frame = getattr(task.coro, "cr_frame", None)
+    inner = task.coro
+    while (inner := getattr(inner, "cr_await", None)) is not None and hasattr(inner, "cr_frame"):
+        if not inner.cr_code.co_filename.startswith(_OWN):
+            frame = inner.cr_frame
+    return f"{frame.f_code.co_qualname}:{frame.f_lineno}" if frame is not None else ""
+
+
+_OWN = str(Path(__file__).parents[1])
 
 _CARRY_OUT: dict[type[AnyEffect], Any] = {
     Arm: Engine.arm,
@@ -318,8 +354,10 @@ async def _carry_out(memory: MemoryRun, first: Started, script: Script, events: 
     engine.start_us = first.at_us
     for event in events:
         loop.call_at(event.after_us / 1_000_000, _come, engine, event.fact)
+    loop.explain = engine.waits_for
     engine.feed(first)
     await engine.finished
+    script.check()
 
 
 def _come(engine: Engine, fact: Signalled | Cancelled) -> None:

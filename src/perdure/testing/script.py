@@ -9,6 +9,8 @@ import msgspec
 
 from perdure.core.effects import Dispatch, arguments_of
 from perdure.core.policy import Seconds, microseconds
+from perdure.errors import NotAWorkflow
+from perdure.registry import names
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,9 +27,10 @@ def returns(value: Any = None, after: Seconds = 0) -> Answer:
     return Answer(microseconds(after, "after"), value=value)
 
 
-def raises(error: BaseException, after: Seconds = 0) -> Answer:
+def raises(error: BaseException | type[BaseException], after: Seconds = 0) -> Answer:
     """The attempt raises `error`."""
-    return Answer(microseconds(after, "after"), error=error)
+    raised = error() if isinstance(error, type) else error
+    return Answer(microseconds(after, "after"), error=raised)
 
 
 def loses(after: Seconds = 0) -> Answer:
@@ -48,14 +51,17 @@ class Script:
             _name(key): value for key, value in (given or {}).items()
         }
         self.turns: dict[str, Iterator[Any]] = {}
+        self.unused = set(self.entries)
 
     def answer(self, dispatch: Dispatch) -> Answer | None:
         """Give the answer to a dispatch; `None`: the action has to be run."""
-        entry: Any = self.entries.get(dispatch.target, _MISSING)
-        if entry is _MISSING:
-            entry = self.entries.get(dispatch.target.rpartition(":")[2], _MISSING)
-        if entry is _MISSING:
+        key = dispatch.target
+        if key not in self.entries:
+            key = dispatch.target.rpartition(":")[2]
+        if key not in self.entries:
             return None
+        self.unused.discard(key)
+        entry: Any = self.entries[key]
         if issubclass(type(entry), list):
             entry = self._turn(dispatch.target, entry)
         if callable(entry) and not isinstance(entry, Answer):
@@ -63,12 +69,18 @@ class Script:
             entry = entry(*args, **kwargs)
         return entry if isinstance(entry, Answer) else returns(entry)
 
+    def check(self) -> None:
+        """Refuse a name that no action has: a slip of the pen would run the real body."""
+        known = {name for _, name in names()} | {name.rpartition(":")[2] for _, name in names()}
+        for name in self.unused - known:
+            raise NotAWorkflow(
+                f"the script answers `{name}`, and no action or workflow has that name",
+                remedy="give the action itself, or its name as `module:name`",
+            )
+
     def _turn(self, name: str, entries: list[Any]) -> Any:
         turns = self.turns.setdefault(name, iter(entries))
         return next(turns, entries[-1])
-
-
-_MISSING = object()
 
 
 def _name(key: Any) -> str:

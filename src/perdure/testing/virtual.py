@@ -28,6 +28,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = itertools.count()
         self.jumps = 0
+        self.explain: Callable[[], str] | None = None
         self.jumped: Callable[[float], object] | None = None
 
     def time(self) -> float:
@@ -81,9 +82,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self.jumped(self._now)
                 return
         if not self._waits_for_the_world():
+            waits = f": it waits for {self.explain()}" if self.explain is not None else ""
             raise Deadlocked(
-                "nothing is left that could happen",
-                remedy="something is awaited that nobody will ever send: a signal, an event",
+                f"nothing is left that could happen{waits}",
+                remedy="send what is awaited, or give the wait a time-out",
             )
 
     def _waits_for_the_world(self) -> bool:
