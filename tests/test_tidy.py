@@ -64,6 +64,7 @@ ALLOWED = {
     ("core.console", "print()"): "into a file of the workflow's own making",
     ("core.run", "import random"): "each run has a generator of its own, seeded",
     ("core.vocabulary", "import asyncio"): "says what asyncio's names mean inside of a run",
+    ("lang.containers", "import random"): "copies a generator of the user's, state and all",
     ("lang.source", "compile()"): "proves a module's text against its live code",
 }
 

@@ -90,7 +90,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("fact", WRONG, ids=str)
+@pytest.mark.parametrize("fact", WRONG, ids=lambda fact: type(fact).__name__)
 def test_an_outcome_for_another_call_or_token_changes_nothing(fact: AnyFact) -> None:
     folded = Folded(flows.two_in_a_row)
     refuses(folded, Stale, fact)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from perdure.core.run import Run
 from perdure.errors import NotHere
 from perdure.node.host import HOST
-from perdure.testing import run_in_memory
+from perdure.testing import VirtualLoop, run_in_memory
 from tests.core import library_flows as flows
 
 SLEPT = ["slept 3", "slept 1", "slept 2"]
@@ -45,8 +46,6 @@ def test_a_library_runs_on_the_loop_of_the_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_under_plain_asyncio_it_does_the_same(name: str) -> None:
-    from perdure.testing import VirtualLoop
-
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         assert runner.run(flows.uses(name)) == RESULTS[name][0]
 
@@ -84,8 +83,10 @@ def test_inside_of_a_loop_that_loop_is_found_again() -> None:
 def test_folds_in_two_threads_leave_the_console_as_it_was(monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     before = sys.stdout
-    one, other = (Run(flows.uses.program(), HOST) for _ in range(2))
-    entered_one, entered_other = HOST.enter(one), HOST.enter(other)
-    HOST.leave(one, entered_one)
-    HOST.leave(other, entered_other)
+    runs = [Run(flows.uses.program(), HOST) for _ in range(2)]
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        pairs = list(zip((one, other), runs, strict=True))
+        entered = [pool.submit(HOST.enter, run).result() for pool, run in pairs]
+        for (pool, run), each in zip(pairs, entered, strict=True):
+            pool.submit(HOST.leave, run, each).result()
     assert sys.stdout is before

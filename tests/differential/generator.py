@@ -362,7 +362,7 @@ class Grammar:
     def state(self, s: Scope, depth: int) -> str:
         options = ["_var.get()", "ev.is_set()", "lock.locked()", "q.qsize()", "sem.locked()"]
         options += [f"{task}.done()" for task in s.tasks]
-        options += [f"{task}.cancelling()" for task in s.tasks]
+        options += [f"{task}.cancelling()" for task in s.tasks if task.startswith("t")]
         options += [f"{each}.expired()" for each in s.timeouts]
         options += (
             ["len(asyncio.all_tasks())", "asyncio.current_task().cancelling()"]
@@ -465,7 +465,7 @@ class Grammar:
     def statement(self, s: Scope) -> Lines:
         """Write one statement."""
         self.statements += 1
-        if s.depth > 2 or self.statements > 22 or not self.n(6):
+        if s.depth > 2 or self.statements > 16 or not self.n(6):
             return self.note(s)
         table = STATEMENTS_ASYNC if s.is_async else STATEMENTS
         return self.one(table)(self, s)
@@ -1307,7 +1307,8 @@ def _tell_call(node: Any) -> Iterator[str]:
     if any(isinstance(each, ast.Starred) for each in node.args):
         yield "star-args"
     yield from ("star-star-args" if each.arg is None else each.arg for each in node.keywords)
-    if ast.unparse(node) == "asyncio.sleep(0)":
+    first = node.args[0] if node.args else None
+    if getattr(node.func, "attr", "") == "sleep" and getattr(first, "value", None) == 0:
         yield "sleep(0)"
 
 
@@ -1351,7 +1352,8 @@ def _tell_comprehension(node: Any) -> Iterator[str]:
 
 
 def _tell_function(node: Any) -> Iterator[str]:
-    if any(isinstance(each, ast.Name) and each.id == node.name for each in ast.walk(node)):
+    last = [each for each in node.body if isinstance(each, ast.If)]
+    if node.name.startswith("_h") and any(f"await {node.name}(" in ast.unparse(each) for each in last[-1:]):
         yield "recursion"
 
 

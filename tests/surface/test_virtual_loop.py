@@ -155,7 +155,7 @@ def test_while_a_thread_works_no_time_passes() -> None:
 
 
 @pytest.mark.xfail(
-    sys.version_info >= (3, 12), strict=True, reason="the 300 s that it may take pass at once"
+    sys.version_info >= (3, 13), strict=True, reason="the 300 s that it may take pass at once"
 )
 def test_the_end_waits_for_threads_that_still_work() -> None:
     async def main() -> None:

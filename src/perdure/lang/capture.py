@@ -7,33 +7,26 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import enum
 import functools
-import importlib
-import importlib.util
 import io
-import random
 import sys
 import sysconfig
 import types
-from array import array
 from collections import (
     ChainMap,
-    Counter,
-    OrderedDict,
     UserDict,
     UserList,
     UserString,
-    defaultdict,
-    deque,
 )
 from collections.abc import Callable, Iterator
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from typing import Any, cast
 
 from perdure.errors import SourceUnproved
+from perdure.lang.containers import CONTAINERS
 from perdure.lang.diagnostics import Diagnostic, at
+from perdure.lang.names import attribute_names, global_names, import_module, imported_modules
 from perdure.lang.recipes import (
     Bound,
     Cell,
@@ -47,7 +40,6 @@ from perdure.lang.recipes import (
     World,
 )
 from perdure.lang.source import ModuleSource, module_source, source_of
-from perdure.ordered import OrderedFrozenSet, OrderedSet
 
 ATOMS = (
     type(None),
@@ -168,7 +160,7 @@ class Capture:
                 place.diagnostic(problem[0], f"`{place.name}` {problem[1]}", problem[2])
             )
             return Same(value)
-        if issubclass(value.__class__, tuple) and hasattr(value, "_fields"):
+        if _is_named_tuple(value):
             members = self._each(value, place) or ()
             return Frozen(functools.partial(_named_tuple, value.__class__), members)
         if kind in _COPIED or self.is_user(kind.__module__):
@@ -228,9 +220,9 @@ class Capture:
                 place = Place(source, node, name)
                 message = f"`{name}` is defined nowhere in `{source.name}`"
                 self.found.append(place.diagnostic("L204", message, "define or import it"))
-        self.names.update(_attribute_names(code))
-        for name in _imported(node, value.__globals__.get("__package__") or ""):
-            module = _import(name)
+        self.names.update(attribute_names(code))
+        for name in imported_modules(node, value.__globals__.get("__package__") or ""):
+            module = import_module(name)
             if module is not None and self.is_user(name):
                 self.capture(module, Place(source, node, name))
 
@@ -309,6 +301,10 @@ class Capture:
 
 _COPIED: tuple[Any, ...] = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
 """Containers of the standard library that are plain objects: copied like the user's own."""
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def _named_tuple(kind: Any, members: list[Any]) -> Any:
@@ -399,207 +395,7 @@ def _problem(value: Any) -> tuple[str, str, str] | None:
     return None
 
 
-# --- containers and wrappers: how each kind is copied
-
-_Maker = Callable[[Capture, Any, Place], Recipe]
-
-
-def _list_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
-    def maker(capture: Capture, value: Any, place: Place) -> Recipe:
-        members = tuple(capture.capture(each, place) for each in _in_order(value))
-        return Items(make(value), _extend, members)
-
-    return maker
-
-
-def _in_order(value: Any) -> Any:
-    """Give the members of a plain set in an order that every process comes to."""
-    if type(value) not in (set, frozenset):
-        return value
-    return sorted(value, key=lambda each: (type(each).__qualname__, repr(each)))
-
-
-def _extend(made: Any, members: list[Any]) -> None:
-    for member in members:
-        (made.append if hasattr(made, "append") else made.add)(member)
-
-
-def _dict_like(make: Callable[[Any], Callable[[], Any]]) -> _Maker:
-    def maker(capture: Capture, value: Any, place: Place) -> Recipe:
-        pairs = cast("dict[Any, Any]", value).items()
-        flat: list[Any] = [each for pair in pairs for each in pair]
-        return Items(make(value), _put, tuple(capture.capture(each, place) for each in flat))
-
-    return maker
-
-
-def _put(made: dict[Any, Any], members: list[Any]) -> None:
-    made.update(zip(members[::2], members[1::2], strict=True))
-
-
-def _tuple(capture: Capture, value: Any, place: Place) -> Recipe:
-    members = tuple(capture.capture(each, place) for each in _in_order(value))
-    if type(value) is tuple and all(isinstance(capture.recipes[each], Same) for each in members):
-        return Same(value)
-    return Frozen(OrderedFrozenSet if isinstance(value, frozenset) else tuple, members)
-
-
-def _buffer(capture: Capture, value: Any, place: Place) -> Recipe:
-    kept = value.tobytes() if isinstance(value, array) else bytes(value)
-    kind = (array, value.typecode) if isinstance(value, array) else (bytearray,)
-    return Frozen(functools.partial(_fill_buffer, *kind), (capture.capture(kept, place),))
-
-
-def _fill_buffer(*parts: Any) -> Any:
-    kind, *rest, members = parts
-    return kind(*rest, members[0])
-
-
-def _partial(capture: Capture, value: Any, place: Place) -> Recipe:
-    parts = [value.func, *value.args, *value.keywords.values()]
-    names = tuple(value.keywords)
-    members = tuple(capture.capture(each, place) for each in parts)
-    return Frozen(functools.partial(_make_partial, names), members)
-
-
-def _make_partial(names: tuple[str, ...], parts: list[Any]) -> Any:
-    split = len(parts) - len(names)
-    return functools.partial(
-        parts[0], *parts[1:split], **dict(zip(names, parts[split:], strict=True))
-    )
-
-
-def _cached(capture: Capture, value: Any, place: Place) -> Recipe:
-    again = functools.partial(_make_cached, dict(value.cache_parameters()))
-    return Frozen(again, (capture.capture(value.__wrapped__, place),))
-
-
-def _make_cached(parameters: dict[str, Any], parts: list[Any]) -> Any:
-    return functools.lru_cache(**parameters)(parts[0])
-
-
-def _builtin_method(capture: Capture, value: Any, place: Place) -> Recipe:
-    """`log = LOG.append` at the top of a module: the method of the run's own `LOG`."""
-    owner = value.__self__
-    if owner is None or isinstance(owner, (types.ModuleType, type)):
-        return Same(value)
-    return Frozen(functools.partial(_bound_again, value.__name__), (capture.capture(owner, place),))
-
-
-def _bound_again(name: str, parts: list[Any]) -> Any:
-    return getattr(parts[0], name)
-
-
-def _mapping_proxy(capture: Capture, value: Any, place: Place) -> Recipe:
-    return Frozen(_proxied, (capture.capture(value | {}, place),))
-
-
-def _proxied(parts: list[Any]) -> Any:
-    return types.MappingProxyType(parts[0])
-
-
-def _generator(capture: Capture, value: random.Random, place: Place) -> Recipe:
-    return Frozen(_restored, (capture.capture(value.getstate(), place),))
-
-
-def _restored(parts: list[Any]) -> random.Random:
-    made = random.Random(0)  # noqa: S311 — the user's own, with the state that it had
-    made.setstate(parts[0])
-    return made
-
-
-def _default_dict(capture: Capture, value: Any, place: Place) -> Recipe:
-    flat: list[Any] = [value.default_factory]
-    for pair in value.items():
-        flat += pair
-    members = tuple(capture.capture(each, place) for each in flat)
-    return Items(_empty_default_dict, _fill_default_dict, members)
-
-
-def _empty_default_dict() -> Any:
-    return defaultdict[Any, Any]()
-
-
-def _fill_default_dict(made: Any, members: list[Any]) -> None:
-    made.default_factory = members[0]
-    _put(made, members[1:])
-
-
-def _method(capture: Capture, value: types.MethodType, place: Place) -> Recipe:
-    members = (capture.capture(value.__func__, place), capture.capture(value.__self__, place))
-    return Frozen(lambda parts: types.MethodType(*parts), members)
-
-
-def _plain(kind: type) -> Callable[[Any], Callable[[], Any]]:
-    return lambda _: kind
-
-
-_MAKERS: dict[type, _Maker] = {
+_MAKERS: dict[type, Callable[[Any, Any, Any], Recipe]] = {
     types.FunctionType: Capture.function,
-    types.MethodType: _method,
-    functools.partial: _partial,
-    type(functools.lru_cache(lambda: None)): _cached,
-    list: _list_like(_plain(list)),
-    set: _list_like(_plain(OrderedSet)),
-    OrderedSet: _list_like(_plain(OrderedSet)),
-    deque: _list_like(lambda value: functools.partial(deque[Any], maxlen=value.maxlen)),
-    dict: _dict_like(_plain(dict)),
-    OrderedDict: _dict_like(_plain(OrderedDict)),
-    Counter: _dict_like(_plain(Counter)),
-    defaultdict: _default_dict,
-    types.BuiltinMethodType: _builtin_method,
-    types.MappingProxyType: _mapping_proxy,
-    random.Random: _generator,
-    tuple: _tuple,
-    frozenset: _tuple,
-    OrderedFrozenSet: _tuple,
-    bytearray: _buffer,
-    array: _buffer,
+    **CONTAINERS,
 }
-
-
-# --- names in code
-
-
-def _imported(node: ast.AST | None, package: str) -> Iterator[str]:
-    """Give the modules that are imported in the body of a function."""
-    for each in ast.walk(node) if node is not None else ():
-        if isinstance(each, ast.Import):
-            yield from (alias.name for alias in each.names)
-        elif isinstance(each, ast.ImportFrom):
-            base = "." * each.level + (each.module or "")
-            name = importlib.util.resolve_name(base, package) if each.level else base
-            yield name
-            yield from (f"{name}.{alias.name}" for alias in each.names)
-
-
-def _import(name: str) -> types.ModuleType | None:
-    """Import a module as its function would, to see what it is."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None  # the function will say so, if it gets there
-
-
-_GLOBAL_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-
-
-def global_names(code: types.CodeType) -> list[str]:
-    """Give the global names that a function and the functions inside of it read."""
-    return list(dict.fromkeys(_global_names(code)))
-
-
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in _GLOBAL_OPS:
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
-
-
-def _attribute_names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _attribute_names(constant)

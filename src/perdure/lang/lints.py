@@ -11,8 +11,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from perdure.errors import SourceUnproved
-from perdure.lang.capture import Capture, Place, global_names
+from perdure.lang.capture import Capture, Place
 from perdure.lang.diagnostics import Diagnostic
+from perdure.lang.names import global_names
 from perdure.lang.recipes import Instance, Items, World
 from perdure.lang.source import module_source
 

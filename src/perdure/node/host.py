@@ -83,11 +83,11 @@ class AsyncioHost:
     def leave(self, loop: Loop, entered: object) -> None:
         """Put back what was."""
         before, hooks, outputs = entered  # type: ignore[misc]
-        for output in self.kept[loop]:
-            output.finish(loop)
-        sys.stdout, sys.stderr = outputs  # type: ignore[has-type]
         events._set_running_loop(before)  # type: ignore[has-type]
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
+        sys.stdout, sys.stderr = outputs  # type: ignore[has-type]
+        for output in self.kept[loop]:
+            output.finish(loop)
 
     def enter_task(self, loop: Loop, task: Task) -> None:
         """Make `task` the current one."""
