@@ -1353,7 +1353,9 @@ def _tell_comprehension(node: Any) -> Iterator[str]:
 
 def _tell_function(node: Any) -> Iterator[str]:
     last = [each for each in node.body if isinstance(each, ast.If)]
-    if node.name.startswith("_h") and any(f"await {node.name}(" in ast.unparse(each) for each in last[-1:]):
+    if node.name.startswith("_h") and any(
+        f"await {node.name}(" in ast.unparse(each) for each in last[-1:]
+    ):
         yield "recursion"
 
 

@@ -33,7 +33,7 @@ def command(options: argparse.Namespace) -> int:
     """Print the graph."""
     flow = load_workflow(options.flow)
     found = reading.graph(cast("FunctionType", flow.function), flow.function.__name__, bindings)
-    found = msgspec.structs.replace(found, file=shown(found.file))
+    found = msgspec.structs.replace(found, name=flow.name, file=shown(found.file))
     if options.json:
         print(json.dumps(to_data(found), indent=2))
     elif options.mermaid:

@@ -304,7 +304,7 @@ _COPIED: tuple[Any, ...] = (types.SimpleNamespace, UserDict, UserList, UserStrin
 
 
 def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
+    return isinstance(value, tuple) and hasattr(type(value), "_fields")
 
 
 def _named_tuple(kind: Any, members: list[Any]) -> Any:
