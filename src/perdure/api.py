@@ -13,8 +13,11 @@ from perdure.core.futures import Future
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.prelude.groups import timeout as time_limit
 from perdure.core.prelude.tasks import sleep
+from perdure.core.reentry import ENGINE_MODULES
 from perdure.core.run import Run
 from perdure.core.vocabulary import CancelledError
+
+ENGINE_MODULES.append(__name__)  # a run may wait in a coroutine of this module
 
 P = ParamSpec("P")
 T = TypeVar("T")

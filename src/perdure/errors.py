@@ -136,6 +136,22 @@ class Deadlocked(PerdureError):
     code = "E307"
 
 
+class NotNow(PerdureError):
+    """A run cannot be put into an image at this moment; its facts will recover it."""
+
+    code = "E308"
+
+    def __init__(self, what: str, *, at: str = "") -> None:
+        self.at = at
+        super().__init__(what + (f", at {at}" if at else ""))
+
+
+class BadImage(PerdureError):
+    """An image is damaged, forged, or of another program or Python; the run refolds instead."""
+
+    code = "E309"
+
+
 # --- E4: actions ----------------------------------------------------------------------
 
 

@@ -24,6 +24,9 @@ class Limits:
     turns_per_fact_max: int = 10_000_000
     """Callbacks that one fact may cause before the run stops as endless."""
 
+    image_bytes_max: int = 64 << 20
+    """One image of a run; a larger one is not taken, and the run refolds."""
+
     signal_keys_kept: int = 1_000
     """Keys of consumed signals that a run remembers, so that a repeated key is refused."""
 

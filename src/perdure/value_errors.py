@@ -26,7 +26,10 @@ TRACE_KEY = "__perdure_traceback__"
 INEXACT_KEY = "__perdure_inexact__"
 _TEXT_KEY = "__perdure_text__"
 _MRO_KEY = "__perdure_mro__"
-_OWN_KEYS = frozenset({TRACE_KEY, INEXACT_KEY, _TEXT_KEY})
+BEFORE_KEY = "__perdure_before__"
+"""Where an exception was raised before its run was restored; tracebacks cannot be."""
+
+_OWN_KEYS = frozenset({TRACE_KEY, INEXACT_KEY, BEFORE_KEY, _TEXT_KEY})
 
 _TEXT_MAX = 8 << 10
 _REPR_MAX = 1 << 10
@@ -209,14 +212,25 @@ def _write_state(exc: BaseException, node: Node, pen: Pen) -> bool:
 
 
 def _write_fields(exc: BaseException, node: Node, pen: Pen) -> bool:
-    held = ((n, _field(exc, base, n)) for base, names in FIELDS.items() for n in names)
+    held = ((n, field_of(exc, base, n)) for base, names in FIELDS.items() for n in names)
     out, inexact = _write_each(((name, value) for name, value in held if value is not None), pen)
     if out:
         node["fields"] = out
     return inexact
 
 
-def _field(exc: BaseException, base: type[BaseException], name: str) -> object:
+def where_raised(exc: BaseException) -> str:
+    """Return the places that the traceback of an exception names, one in a line."""
+    before = _space.__get__(exc).get(BEFORE_KEY, "")
+    steps: list[str] = []
+    for frame, line in islice(traceback.walk_tb(exc.__traceback__), _FRAMES_MAX):
+        code = frame.f_code
+        steps.append(f'  File "{code.co_filename}", line {line}, in {code.co_qualname}')
+    return "\n".join([*([before] if before else []), *steps])
+
+
+def field_of(exc: BaseException, base: type[BaseException], name: str) -> object:
+    """Return what a builtin class stores under a name, or None."""
     slot: Any = vars(base).get(name)
     if slot is None or not isinstance(exc, base):
         return None

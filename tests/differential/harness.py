@@ -252,14 +252,14 @@ def _failed(outcome: Outcome, error: BaseException, source: Source) -> None:
     outcome.error = describe_error(error)
     frames = traceback.extract_tb(error.__traceback__)
     outcome.lines = [
-        (frame.lineno, _COMPREHENSIONS.get(frame.name, frame.name))
+        (frame.lineno, frame.name)
         for frame in frames
-        if frame.filename == source.file
+        if frame.filename == source.file and frame.name not in _COMPREHENSIONS
     ]
 
 
-_COMPREHENSIONS = {"<setcomp>": "<listcomp>"}
-"""A set comprehension fills the run's own set from a list; up to 3.11 a frame tells of it."""
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
+"""Up to 3.11 each has a frame of its own; in a run those that await have one on every Python."""
 
 
 def describe(value: Any) -> Any:

@@ -15,7 +15,11 @@ from typing import Any
 from perdure.core import clock, console
 from perdure.core.clock import Refusal
 from perdure.core.prelude import groups, locks, queues, tasks
+from perdure.core.reentry import ENGINE_MODULES, Unit, engine_codes, set_engine_codes
 from perdure.core.run import Run
+from perdure.lang.inplace import restorable_module
+from perdure.lang.lower import Outline
+from perdure.lang.names import every_code
 from perdure.lang.outside import ONLY_BARE, OUTSIDE, remedy_for
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 
@@ -202,6 +206,22 @@ def _module_importer(run: Run) -> Callable[..., Any]:
         return bind(run, importlib.import_module(name, package))
 
     return import_module
+
+
+def prepare() -> None:
+    """Make the engine's own coroutines restorable, once, before anything of them runs."""
+    if not engine_codes():
+        tops = [code for name in ENGINE_MODULES for code in restorable_module(name, _SELF)]
+        every = {id(each): each for code in tops for each in every_code(code)}
+        set_engine_codes(list(every.values()))
+
+
+_SELF: Any = sys.modules[__name__]
+
+
+def unit(module: str, outline: Outline, *, own: bool) -> Unit:
+    """Give what the code of a restorable function finds its helpers in."""
+    return Unit(module, outline, own=own)
 
 
 def load(key: str) -> Any:

@@ -216,7 +216,7 @@ class Loop:
         if not tasks:
             then(tasks)
             return
-        last = _Last(self.ready, tasks, then)
+        last = Last(self.ready, tasks, then)
         for task in tasks:
             task.notify(last.arrived)
 
@@ -263,7 +263,7 @@ class Loop:
         self.effects.append(Say(writable(text), ERROR, "asyncio"))
 
 
-class _Last:
+class Last:
     """A gate n of n over the last tasks of a run."""
 
     __slots__ = ("gate", "ready", "tasks", "then")
@@ -276,9 +276,11 @@ class _Last:
         self.gate.waiters.append(self.opened)
 
     def arrived(self, _: object) -> None:
+        """One of the tasks has ended."""
         arrive(self.gate, self.ready)
 
     def opened(self, _: object) -> None:
+        """All have."""
         self.then(self.tasks)
 
 

@@ -7,8 +7,11 @@ after their fact is durable. Knows no clock, store or worker: same facts, same s
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Coroutine
+import contextvars
+import random as random_
+import warnings
+from collections.abc import Callable
+from types import CodeType
 from typing import Any, Protocol
 
 import msgspec
@@ -33,6 +36,7 @@ from perdure.core.futures import CANCELLED, Future, Task
 from perdure.core.loop import Host, Loop, writable
 from perdure.core.mailbox import Mailbox
 from perdure.core.policy import Policy
+from perdure.core.timers import Timers
 from perdure.errors import Broken, Diverged, NotEncodable, Stale, WrongFact
 
 RUNNING, COMPLETED, FAILED, CANCELLED_STATUS = "running", "completed", "failed", "cancelled"
@@ -55,8 +59,18 @@ class Program(Protocol):
         """Set up the context that every task of the run begins with."""
         ...
 
-    def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
+    def instantiate(self, run: Any) -> Any:
         """Build the workflow's function in a namespace of this run's own."""
+        ...
+
+    @property
+    def codes(self) -> list[CodeType]:
+        """All code of the user's that a run may execute, in an order that every process has."""
+        ...
+
+    @property
+    def mutable(self) -> list[int]:
+        """Which of the things that the program builds for a run the run may change."""
         ...
 
 
@@ -83,7 +97,9 @@ class Run(Loop):
         self.seed = 0
         self.zone = "UTC"
         self.run_id = ""
-        self.random = random.Random(0)  # noqa: S311 — the run's own generator: repeatable
+        self.drawn: random_.Random | None = None
+        self.space: Any = None
+        self.anchors: Any = None
         self.main: Task | None = None
         self.status = ""
         self.outcome: Finished | None = None
@@ -144,6 +160,13 @@ class Run(Loop):
         )
         return Applied(row, tuple(effects))
 
+    @property
+    def random(self) -> random_.Random:
+        """The run's own generator: repeatable, and made when it is first asked for."""
+        if self.drawn is None:
+            self.drawn = random_.Random(self.seed)  # noqa: S311 — repeatable is what it has to be
+        return self.drawn
+
     # --- the end
 
     def begin_main(self, fact: Started, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -152,14 +175,17 @@ class Run(Loop):
         self.origin_us = self.now_us
         self.zone = fact.zone
         self.run_id = fact.run_id
-        self.random.seed(fact.seed)
         self.status = RUNNING
         self.context.run(CURRENT.set, self)
         self.context.run(self.program.prepare)
         self.context.run(self._begin_main, args, kwargs)
 
     def _begin_main(self, args: list[Any], kwargs: dict[str, Any]) -> None:
-        coro = _enter(self, args, kwargs)
+        self.space = self.program.instantiate(self)
+        try:
+            coro = self.space.main(*args, **kwargs)
+        except TypeError as error:  # arguments that it does not take are its own failure
+            coro = _fail(error.with_traceback(None))
         self.main = self.create_task(coro, context=self.context.copy())
         self.main.notify(self._main_done)
 
@@ -253,6 +279,28 @@ class Run(Loop):
         finally:
             self.outside = False
 
+    # --- being dropped
+
+    def drop(self) -> None:
+        """Let go of everything, running nothing of the user's: `finally`, `with`, `except` stay out.
+
+        The run takes no further fact; its image, or its log, brings it back.
+        """
+        tasks, self.tasks = list(self.tasks.values()), {}
+        nowhere = contextvars.Context()
+        nowhere.run(CURRENT.set, DROPPED)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # calls that had not begun never will
+            for task in tasks:
+                _drop_coroutine(nowhere, task)
+            self.calls, self.mailbox, self.timers = {}, Mailbox(), Timers()
+            self.ready.clear()
+            self.unseen.futures.clear()
+            self.asyncgens.clear()
+            self.main = self.space = self.anchors = None
+            self.stand_ins.clear()
+        self.broken = Broken("it was dropped from memory")
+
     # --- statistics
 
     def statistics(self) -> dict[str, int]:
@@ -267,13 +315,32 @@ class Run(Loop):
         }
 
 
+class _Dropped:
+    """The run, as code sees it that runs all the same while its run is dropped: it can do nothing."""
+
+    outside = False
+
+    def __getattr__(self, name: str) -> Any:
+        raise Broken("the run is being dropped from memory")
+
+
+DROPPED: Any = _Dropped()
+
+
+def _drop_coroutine(nowhere: contextvars.Context, task: Task) -> None:
+    try:
+        nowhere.run(task.coro.close)
+    except Exception:  # noqa: BLE001 — a frame that is not restorable ran its own cleanup
+        task.state = CANCELLED
+    task.coro = task.waits_on = None
+
+
 def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "function")
 
 
-async def _enter(run: Run, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Run the workflow; arguments that it does not take are its failure, not the engine's."""
-    return await run.program.instantiate(run)(*args, **kwargs)
+async def _fail(error: BaseException) -> Any:
+    raise error
 
 
 async def perform(

@@ -39,6 +39,11 @@ class Timers:
         heapq.heappush(self.heap, (due_us, timer.number))
         return timer
 
+    def restore(self, timer: Timer) -> None:
+        """Put a timer back that was armed before."""
+        self.armed[timer.number] = timer
+        heapq.heappush(self.heap, (timer.due_us, timer.number))
+
     def take(self, number: int) -> Timer | None:
         """Take a timer out, because it fires or is no longer wanted."""
         timer = self.armed.pop(number, None)

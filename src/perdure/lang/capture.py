@@ -176,7 +176,7 @@ class Capture:
             return self._wrapper(value, place)
         try:
             source = module_source(sys.modules[name])
-            code = source.lowered(value.__code__)
+            code = source.lowered(value.__code__, self.world)
         except SourceUnproved as error:
             line = value.__code__.co_firstlineno
             at_line = Place(

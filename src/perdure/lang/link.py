@@ -13,13 +13,15 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Coroutine
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from perdure import values
 from perdure.errors import NotEncodable, Refused, SourceUnproved
 from perdure.lang.capture import Capture, Place, is_user_module
 from perdure.lang.diagnostics import ERROR, Diagnostic, at, render_all
+from perdure.lang.inplace import restorable_classes
 from perdure.lang.lints import check_class, check_shared
+from perdure.lang.names import every_code
 from perdure.lang.recipes import Bound, Builder, Cell, Function, Recipe, Same, View, World
 from perdure.lang.rules import check_function, check_workflow
 from perdure.lang.source import MEMBER_NAME, SET_NAME, ModuleSource, member, source_of
@@ -41,6 +43,8 @@ class Program:
         self.warnings: list[Diagnostic] = capture.found
         self.decimals = _decimal_context()
         self.hash = _hash(self)
+        self.codes = _codes(capture)
+        self.mutable = [at for at, each in enumerate(self.recipes) if not isinstance(each, _FIXED)]
         self.views = {module.__name__: at for at, (module, _) in capture.views.items()}
         self._watched = _watched(capture)
         self._seen = self._globals()
@@ -62,7 +66,7 @@ class Program:
         seen += [_contents(value) for value in self.alive if type(value) in _CHANGEABLE]
         return seen
 
-    def instantiate(self, run: Any) -> Callable[..., Coroutine[Any, Any, Any]]:
+    def instantiate(self, run: Any) -> Space:
         """Build the workflow's function for one run, with all that it reaches."""
         builder = Builder(run, self.world, self.recipes)
         own_builtins = self.world.builtins_of(run, partial(_view, builder, self.views))
@@ -79,8 +83,34 @@ class Program:
             space = builder.spaces[module]
             for name, index in names.items():
                 space[name] = builder.get(index)
-        main: Callable[..., Coroutine[Any, Any, Any]] = builder.get(self.main)
-        return main
+        return Space(builder.get(self.main), builder.spaces, builder.every())
+
+
+class Space(NamedTuple):
+    """What one run has of its program: its function, namespaces, and what the recipes made."""
+
+    main: Callable[..., Coroutine[Any, Any, Any]]
+    modules: dict[str, dict[str, Any]]
+    built: list[Any]
+
+
+_FIXED = (Same, Bound, View)
+"""Recipes of things that a run cannot change."""
+
+
+def _codes(capture: Capture) -> list[CodeType]:
+    """Give all code that a run may execute and that is the user's: captured, or of classes."""
+    found: dict[int, CodeType] = {}
+    modules: dict[str, None] = dict.fromkeys(capture.spaces)
+    for cls in capture.classes:
+        modules.update(dict.fromkeys(each.__module__ for each in cls.__mro__))
+    tops = [each.code for each in capture.recipes if isinstance(each, Function)]
+    for name in modules:
+        if capture.is_user(name):
+            tops += restorable_classes(name, capture.world)
+    for code in tops:
+        found.update((id(each), each) for each in every_code(code))
+    return list(found.values())
 
 
 _CHANGEABLE = (list, dict, set, bytearray, deque, OrderedDict, defaultdict, Counter)
@@ -159,6 +189,7 @@ def diagnose(function: FunctionType, world: World) -> list[Diagnostic]:
 
 
 def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
+    world.prepare()
     capture = Capture(world)
     main = capture.whole(function)
     for captured, source, node in capture.functions:

@@ -53,3 +53,11 @@ def attribute_names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from attribute_names(constant)
+
+
+def every_code(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Give a code object and all that are inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from every_code(constant)

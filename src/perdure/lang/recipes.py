@@ -26,6 +26,17 @@ class World(Protocol):
         """Give the `module:name` by which a value is bound or refused."""
         ...
 
+    def prepare(self) -> None:
+        """Make ready what every program needs."""
+        ...
+
+    def unit(self, module: str, outline: Any, *, own: bool) -> Any:
+        """Give what the code of a restorable function finds its helpers in.
+
+        `own` says that it runs on the namespace of the run, not on that of its module.
+        """
+        ...
+
     def bind(self, run: Any, value: Any) -> Any:
         """Give what `value` is inside of `run`."""
         ...
@@ -44,6 +55,10 @@ class Builder:
         self.recipes = recipes
         self.built: dict[int, Any] = {}
         self.spaces: dict[str, dict[str, Any]] = {}
+
+    def every(self) -> list[Any]:
+        """Give the things that all recipes make, in order."""
+        return [self.get(index) for index in range(len(self.recipes))]
 
     def get(self, index: int) -> Any:
         """Give the thing that a recipe makes."""

@@ -15,6 +15,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from perdure.errors import SourceUnproved
+from perdure.lang.lower import Tail, compiled, lower, with_units
+from perdure.lang.recipes import World
 
 Key = tuple[str, int]
 """What a function is found by in a module: its qualified name and its first line."""
@@ -33,8 +35,10 @@ class ModuleSource:
         self.text = text
         self.lines = text.splitlines()
         self.tree = ast.parse(text, file)
-        self._live: dict[int, dict[Key, list[CodeType]]] = {}
-        self._lowered: dict[Key, list[CodeType]] | None = None
+        self.tails: list[Tail] = []
+        self.lean = False
+        self._live: dict[tuple[int, int], dict[Key, list[CodeType]]] = {}
+        self._lowered: dict[tuple[bool, int], dict[Key, list[CodeType]]] = {}
         self._nodes: dict[Key, list[ast.AST]] | None = None
 
     def nodes(self, code: CodeType) -> list[ast.AST]:
@@ -45,36 +49,83 @@ class ModuleSource:
                 self._nodes.setdefault(key, []).append(node)
         return self._nodes.get((code.co_qualname, code.co_firstlineno), [])
 
-    def lowered(self, code: CodeType) -> CodeType:
-        """Give the code to run for a live function, after proving that the text is its own."""
+    def lowered(self, code: CodeType, world: World, *, own_sets: bool = True) -> CodeType:
+        """Give the restorable code of a live function, after proving that the text is its own.
+
+        With `own_sets` it builds the sets of the run, which only code on its namespace can.
+        """
+        code = original_of(code)
         key = _key(code)
-        plain = code.replace(co_flags=code.co_flags & ~inspect.CO_ITERABLE_COROUTINE)
-        live = self._live_codes(code.co_flags & _FUTURE).get(key, [])
+        place = self._place(code, key)
+        flags = code.co_flags & _FUTURE
+        if (own_sets, flags) not in self._lowered:
+            self._lowered[own_sets, flags] = self._lower(flags, world, own_sets=own_sets)
+        lowered: CodeType = self._lowered[own_sets, flags][key][place]
+        if code.co_flags & _ITERABLE:
+            lowered = lowered.replace(co_flags=lowered.co_flags | _ITERABLE)
+        return lowered
+
+    def plain(self, code: CodeType) -> CodeType:
+        """Give the code of a function as it is written, whatever the flags of this process."""
+        code = original_of(code)
+        key = _key(code)
+        plain: CodeType = self._live_codes(code.co_flags & _FUTURE, 0)[key][self._place(code, key)]
+        return plain
+
+    def _place(self, code: CodeType, key: Key) -> int:
+        """Give which of the functions of a key a live one is; one that is none is not proved."""
+        plain = code.replace(co_flags=code.co_flags & ~_ITERABLE)
+        live = self._live_codes(code.co_flags & _FUTURE, sys.flags.optimize).get(key, [])
         place = next((i for i, each in enumerate(live) if each == plain), None)
         if place is None:
             raise SourceUnproved(
                 f"the text of {self.file} is not that of `{code.co_qualname}` as it was imported",
                 remedy=_why_unproved(self.name),
             )
-        if self._lowered is None:
-            tree = _OwnSets().visit(ast.parse(self.text, self.file))
-            self._lowered = self._compile(
-                ast.fix_missing_locations(tree), code.co_flags & _FUTURE, 0
-            )
-        lowered = self._lowered[key][place]
-        return lowered.replace(co_flags=lowered.co_flags | (code.co_flags & _ITERABLE))
+        return place
 
-    def _live_codes(self, flags: int) -> dict[Key, list[CodeType]]:
-        if flags not in self._live:
-            self._live[flags] = self._compile(self.text, flags, sys.flags.optimize)
-        return self._live[flags]
+    def _lower(self, flags: int, world: World, *, own_sets: bool) -> dict[Key, list[CodeType]]:
+        tree = ast.parse(self.text, self.file)
+        if own_sets:
+            tree = ast.fix_missing_locations(_OwnSets().visit(tree))
+        made = lower(tree, lean=self.lean)
+        self.tails = made.tails
+        code = compiled(made, lambda tree: self._compile(tree, flags, 0))
+        units = [world.unit(self.name, each.outline, own=own_sets) for each in made.functions]
+        code = with_units(code, units)
+        return _by_key(code)
 
-    def _compile(self, what: Any, flags: int, optimize: int) -> dict[Key, list[CodeType]]:
-        whole = compile(what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize)
-        found: dict[Key, list[CodeType]] = {}
-        for code in _functions(whole):
-            found.setdefault(_key(code), []).append(code)
-        return found
+    def _live_codes(self, flags: int, optimize: int) -> dict[Key, list[CodeType]]:
+        if (flags, optimize) not in self._live:
+            self._live[flags, optimize] = _by_key(self._compile(self.text, flags, optimize))
+        return self._live[flags, optimize]
+
+    def _compile(self, what: Any, flags: int, optimize: int) -> CodeType:
+        code: CodeType = compile(
+            what, self.file, "exec", flags=flags, dont_inherit=True, optimize=optimize
+        )
+        return code
+
+
+def _by_key(whole: CodeType) -> dict[Key, list[CodeType]]:
+    found: dict[Key, list[CodeType]] = {}
+    for code in _functions(whole):
+        found.setdefault(_key(code), []).append(code)
+    return found
+
+
+_originals: dict[int, tuple[CodeType, CodeType]] = {}
+
+
+def made_in_place(lowered: CodeType, original: CodeType) -> None:
+    """Remember which code a function had before it was given restorable code."""
+    _originals[id(lowered)] = (lowered, original)
+
+
+def original_of(code: CodeType) -> CodeType:
+    """Give the code that a live function was imported with."""
+    found = _originals.get(id(code))
+    return code if found is None else found[1]
 
 
 _ITERABLE = inspect.CO_ITERABLE_COROUTINE

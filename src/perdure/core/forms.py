@@ -1,0 +1,461 @@
+"""How each kind of thing in a run is written into an image.
+
+A table from type to form; a form gives what the pickler calls on reading, which is always one of
+the makers of `Reading`. What is not in the table, and has no code of a user's in its pickling, is
+left to C. Nothing is written by importable name but classes, and a few functions.
+"""
+
+from __future__ import annotations
+
+import abc
+import decimal
+import enum
+import functools
+import gc
+import sys
+import types
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context, ContextVar
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from perdure import value_errors, value_types
+from perdure.core.allowed import is_allowed, is_known
+from perdure.core.ambient import CURRENT
+from perdure.core.calls import Call, Target
+from perdure.core.clock import Refusal
+from perdure.core.console import RunLogger
+from perdure.core.contents import put_user_state, user_state
+from perdure.core.effects import Finished
+from perdure.core.facade import Handle
+from perdure.core.frames import UNSET, is_unstarted
+from perdure.core.futures import PENDING, Callback, Future, Task
+from perdure.core.gates import Gate
+from perdure.core.loop import Last
+from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
+from perdure.core.prelude import groups, locks, queues, tasks
+from perdure.core.reentry import Guard, Steps, Walk
+from perdure.core.remade import FUTURES, READING, Reading, slots_of
+from perdure.core.timers import Timer
+from perdure.errors import NotNow
+from perdure.ordered import OrderedFrozenSet, OrderedSet
+from perdure.value_types import shape_of
+
+Form = Callable[["Writing", Any], Any]
+_HEAP_TYPE = 1 << 9
+R = Reading
+
+
+class Writing:
+    """What is known while an image is written: the run, its frames and its cells, by number."""
+
+    def __init__(
+        self, run: Any, coroutines: dict[int, int], forms: dict[type, Form | None]
+    ) -> None:
+        self.run = run
+        self.coroutines = coroutines
+        self.cells: list[CellType] = []
+        self.numbers: dict[int, int] = {}
+        self.forms = forms
+
+    def cell_number(self, cell: CellType) -> int:
+        """Give the number of a cell; its content is written after everything else."""
+        number = self.numbers.get(id(cell))
+        if number is None:
+            number = self.numbers[id(cell)] = len(self.cells)
+            self.cells.append(cell)
+        return number
+
+
+# --- functions and coroutines
+
+
+def _cell(writing: Writing, cell: CellType) -> Any:
+    return R.cell, (READING, writing.cell_number(cell))
+
+
+def _coroutine(writing: Writing, coro: Any) -> Any:
+    number = writing.coroutines.get(id(coro))
+    if number is not None:
+        return R.frame, (READING, number)
+    code = coro.cr_code
+    if coro.cr_frame is None or not is_unstarted(coro):
+        raise NotNow(f"`{code.co_qualname}` is held, and is not what a task runs")
+    function = next((each for each in gc.get_referents(coro) if type(each) is FunctionType), None)
+    if function is None or function.__code__ is not code:
+        raise NotNow(f"the call of `{code.co_qualname}` that has not begun has no function")
+    return R.unstarted, (function, *_arguments(code, coro.cr_frame.f_locals))
+
+
+def _arguments(code: Any, held: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    names = code.co_varnames
+    end = code.co_argcount + code.co_kwonlyargcount
+    args = [held[name] for name in names[: code.co_argcount]]
+    kwargs = {name: held[name] for name in names[code.co_argcount : end]}
+    if code.co_flags & 0x04:
+        args += held[names[end]]
+        end += 1
+    if code.co_flags & 0x08:
+        kwargs |= held[names[end]]
+    return tuple(args), kwargs
+
+
+def _function(writing: Writing, function: FunctionType) -> Any:
+    code = function.__code__
+    module = str(function.__globals__.get("__name__"))
+    space = writing.run.space.modules
+    own = any(function.__globals__ is each for each in space.values())
+    if not own:
+        if is_known(function):
+            return function.__qualname__
+        found = _in_class(function) or _stood_in(writing, function)
+        if found is not None:
+            return found
+    if id(code) not in writing.run.anchors.numbers:
+        raise NotNow(
+            f"`{function.__qualname__}` of `{function.__module__}` is a library's function"
+        )
+    if own:
+        module = next(name for name, each in space.items() if each is function.__globals__)
+    state = (
+        function.__defaults__,
+        function.__kwdefaults__,
+        function.__name__,
+        function.__qualname__,
+        function.__module__,
+        function.__doc__,
+        function.__annotations__,
+        function.__dict__,
+    )
+    args = (READING, code, own, module, function.__closure__ or ())
+    return R.function, args, state, None, None, R.fill_function
+
+
+def _in_class(function: FunctionType) -> Any:
+    """Write a function that a class, or a module of the engine's, holds, as where to find it."""
+    module = sys.modules.get(function.__module__)
+    owner: Any = module
+    *path, name = function.__qualname__.split(".")
+    for part in path:
+        owner = getattr(owner, part, None)
+    if isinstance(owner, type) and vars(owner).get(name) is function:
+        return R.attribute, (owner, name)
+    return None
+
+
+def _stood_in(writing: Writing, value: Any) -> Any:
+    for key, made in writing.run.stand_ins.items():
+        if made is value:
+            return R.stand_in, (READING, key)
+    return None
+
+
+def _method(_: Writing, method: MethodType) -> Any:
+    owner, function = method.__self__, method.__func__
+    name = getattr(function, "__name__", "")
+    for cls in type(owner).__mro__:
+        if name in vars(cls):
+            if vars(cls)[name] is function:
+                return R.method, (owner, name)
+            break
+    return R.bound, (function, owner)
+
+
+def _builtin(_: Writing, function: Any) -> Any:
+    owner = function.__self__
+    if owner is None or isinstance(owner, (ModuleType, type)):
+        if is_known(function):
+            return function.__qualname__
+        raise NotNow(f"`{function.__qualname__}` is a library's function")
+    return R.method, (owner, function.__name__)
+
+
+# --- classes, instances, modules
+
+
+def _class(writing: Writing, cls: type) -> Any:
+    stood_in = _stood_in(writing, cls)
+    if stood_in is not None:
+        return stood_in
+    if "<locals>" in cls.__qualname__:
+        return _local_class(writing, cls)
+    if not is_allowed(cls):
+        raise NotNow(
+            f"the class `{cls.__module__}.{cls.__qualname__}` may not be named in an image"
+        )
+    if cls.__module__ in sys.stdlib_module_names or cls.__module__.startswith("asyncio."):
+        return NotImplemented
+    return R.cls, (_reference(cls),)
+
+
+def _local_class(writing: Writing, cls: type) -> Any:
+    """Write a class that the run made as what it holds: its body is not run again."""
+    kind = type(cls)
+    name = f"the class `{cls.__qualname__}`, which is made inside of a function,"
+    if kind not in (type, abc.ABCMeta) or any("__init_subclass__" in vars(b) for b in _users(cls)):
+        raise NotNow(f"{name} has a class or a base that takes part in making it")
+    if type(vars(cls).get("__hash__")) is FunctionType:
+        raise NotNow(f"{name} has a `__hash__` that would run while it is made again")
+    held = {
+        key: value
+        for key, value in vars(cls).items()
+        if key not in _MADE_BY_TYPE and type(value) is not MemberDescriptorType
+    }
+    for each in held.values():
+        if type(each) is FunctionType and id(each.__code__) not in writing.run.anchors.numbers:
+            raise NotNow(f"{name} has code that was made for it: `{each.__qualname__}`")
+    args = (kind, cls.__name__, cls.__bases__, held)
+    return R.local_class, args, cls.__qualname__, None, None, R.fill_class
+
+
+_MADE_BY_TYPE = ("__dict__", "__weakref__", "_abc_impl", "__abstractmethods__")
+
+
+def _users(cls: type) -> list[type]:
+    return [each for each in cls.__mro__[1:] if each.__flags__ & _HEAP_TYPE]
+
+
+def _wrapper(_: Writing, value: Any) -> Any:
+    return R.wrapped, (type(value), (value.__func__,))
+
+
+def _property(_: Writing, value: property) -> Any:
+    return R.wrapped, (property, (value.fget, value.fset, value.fdel, value.__doc__))
+
+
+def _reference(cls: type) -> str:
+    try:
+        return value_types.reference(cls)
+    except value_types.Refusal as refusal:
+        raise NotNow(f"the run {refusal.fault}") from None
+
+
+def _module(_: Writing, module: ModuleType) -> Any:
+    name = module.__name__
+    if sys.modules.get(name) is not module:
+        return R.stand_in, (READING, f"{name}:")
+    return R.module, (name,)
+
+
+def _member(_: Writing, member: Any) -> Any:
+    return R.member, (type(member), value_types.member_key(member))
+
+
+def _instance(_: Writing, value: Any) -> Any:
+    return R.new, (type(value),), shape_of(type(value)).take(value), None, None, R.fill
+
+
+def _container(_: Writing, value: Any) -> Any:
+    """Write an object of a user's class that is a dict, a list or a set besides."""
+    base = next(each for each in (dict, list, set) if isinstance(value, each))
+    return R.container, (base, type(value)), user_state(value), None, None, put_user_state
+
+
+def _attrs(_: Writing, value: Any) -> Any:
+    record = value_types.record_of("attrs", type(value))
+    return R.new, (type(value),), record.take(value), None, None, R.fill
+
+
+def _struct(_: Writing, value: Any) -> Any:
+    record = value_types.record_of("struct", type(value))
+    return R.struct, (type(value), record.take(value))
+
+
+def _error(_: Writing, error: BaseException) -> Any:
+    group = None
+    if isinstance(error, BaseExceptionGroup):
+        group = (error.message, list(error.exceptions))
+    fields = [
+        (base, name, value)
+        for base, names in value_errors.FIELDS.items()
+        if isinstance(error, base)
+        for name in names
+        if name in vars(base) and (value := value_errors.field_of(error, base, name)) is not None
+    ]
+    attributes = dict(shape_of(type(error)).take(error))
+    place = value_errors.where_raised(error)
+    if place:
+        attributes[value_errors.BEFORE_KEY] = place
+    links = (error.__cause__, error.__context__, error.__suppress_context__)
+    state = (error.args, attributes, fields, *links)
+    return R.new_error, (type(error), group), state, None, None, R.fill_error
+
+
+def _never(what: str) -> Form:
+    def form(_: Writing, value: Any) -> Any:
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        raise NotNow(f"{what} `{name}` is alive")
+
+    return form
+
+
+def _view(kind: str) -> Form:
+    def form(_: Writing, view: Any) -> Any:
+        (mapping,) = gc.get_referents(view)
+        return R.view, (mapping, kind)
+
+    return form
+
+
+def _cached(_: Writing, function: Any) -> Any:
+    raise NotNow(f"`functools.cache` of `{function.__qualname__}` cannot be written down")
+
+
+# --- what the engine is made of
+
+
+def _future(writing: Writing, future: Any) -> Any:
+    kind = type(future)
+    more: tuple[Any, ...]
+    if kind is Task:
+        more = _task(future)
+    elif kind is Call:
+        more = _call(future)
+    else:
+        more = tuple([getattr(future, name) for name in FUTURES[kind]])
+    waiters = [
+        each.__self__ if type(each) is MethodType and each.__func__ is _WAKE else each
+        for each in future.waiters
+    ]
+    state = (
+        future.state, future.value, future.error, future.message, waiters,
+        future.__dict__ or None, more,
+    )  # fmt: skip
+    return R.new_future, (READING, kind, future.number), state, None, None, R.fill_future
+
+
+_WAKE = Task.wake
+
+
+def _task(task: Task) -> tuple[Any, ...]:
+    if task.state != PENDING:
+        return None, None, task._must_cancel, task.cancels, task.name, None
+    waits_on, context = task.waits_on, task.context
+    return task.coro, waits_on, task._must_cancel, task.cancels, task.name, context
+
+
+def _call(call: Call) -> tuple[Any, ...]:
+    target = call.target
+    return (
+        call.call, target.kind, target.name, bytes(call.args), call.site, call.policy,
+        call.token, call.failures, call.lost, call.deadline,
+    )  # fmt: skip
+
+
+def _context(_: Writing, context: Context) -> Any:
+    held: list[tuple[Any, Any]] = []
+    if len(context) > 1:
+        for var, value in context.items():
+            if var is CURRENT:
+                continue
+            held.append((None if type(value) is decimal.Context else var, value))
+    return R.new_context, (READING,), held, None, None, R.fill_context
+
+
+def _variable(_: Writing, variable: ContextVar[Any]) -> Any:
+    raise NotNow(f"the context variable `{variable.name}` is not of the program's")
+
+
+def _slotted(_: Writing, value: Any) -> Any:
+    state = tuple([getattr(value, name, UNSET) for name in slots_of(type(value))])
+    return R.new, (type(value),), state, None, None, R.fill_slots
+
+
+def _walk(_: Writing, walk: Walk) -> Any:
+    return R.walk, (walk.over,), (READING, walk.taken, walk.length), None, None, R.fill_walk
+
+
+def _raw(_: Writing, raw: Raw) -> Any:
+    return R.raw, (bytes(raw),)
+
+
+_SLOTTED = (Timer, Gate, Callback, Handle, Guard, Steps, Last)
+
+FORMS: dict[type, Form | None] = {
+    **dict.fromkeys((Future, Task, Call, *FUTURES), _future),
+    **dict.fromkeys(_SLOTTED, _slotted),
+    CellType: _cell,
+    CoroutineType: _coroutine,
+    FunctionType: _function,
+    MethodType: _method,
+    BuiltinFunctionType: _builtin,
+    Context: _context,
+    ContextVar: _variable,
+    Walk: _walk,
+    staticmethod: _wrapper,
+    classmethod: _wrapper,
+    property: _property,
+    Raw: _raw,
+    ModuleType: _module,
+    GeneratorType: _never("the generator"),
+    types.AsyncGeneratorType: _never("the asynchronous generator"),
+    type(functools.lru_cache(lambda: None)): _cached,
+    type({}.keys()): _view("keys"),
+    type({}.values()): _view("values"),
+    type({}.items()): _view("items"),
+}
+
+_HOOKS = (
+    "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
+    "__getnewargs_ex__",
+)  # fmt: skip
+
+
+def form_of(kind: type) -> Form | None:
+    """Give the form of a type that is not in the table; None leaves it to the pickler."""
+    if issubclass(kind, type):
+        return _class
+    if issubclass(kind, BaseException):
+        return _error
+    if issubclass(kind, enum.Enum):
+        return _member
+    if issubclass(kind, ModuleType):
+        return _module
+    if kind.__module__ == "itertools":
+        return _never("the iterator")
+    if issubclass(kind, msgspec.Struct):
+        return _struct
+    if issubclass(kind, Future):
+        return _never("the future")
+    if not kind.__flags__ & _HEAP_TYPE or kind.__module__ in sys.stdlib_module_names:
+        return None
+    return _form_of_users(kind)
+
+
+def _form_of_users(kind: type) -> Form | None:
+    if value_types.tag_of(kind) == "attrs":
+        return _attrs
+    owners = [each for each in kind.__mro__ if each.__flags__ & _HEAP_TYPE]
+    if kind in (OrderedSet, OrderedFrozenSet):
+        return None
+    hooked = any(name in vars(owner) for owner in owners for name in _HOOKS)
+    natively = next(each for each in kind.__mro__ if not each.__flags__ & _HEAP_TYPE)
+    if natively in (dict, list, set):
+        return _container
+    if natively is object and (hooked or shape_of(kind).slots):
+        return _instance
+    return None
+
+
+ENGINE: list[Any] = [
+    *(each for name in vars(Reading) if type(each := getattr(Reading, name)) is FunctionType),
+    *FUTURES, Task, Call, *_SLOTTED, Walk, Policy, RetryPolicy, DEFAULT_POLICY, Target,
+    Finished, RunLogger, Refusal, OrderedSet, OrderedFrozenSet, groups.TaskGroup, groups.Timeout, locks.Lock,
+    locks.Event, locks.Condition, locks.Semaphore, locks.BoundedSemaphore, locks.Barrier,
+    queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks._Waiting, tasks.AsCompleted,
+    CURRENT, put_user_state, tasks._settle, CellType, MethodType, deque, ..., NotImplemented,
+]  # fmt: skip
+"""What the engine is made of, in the order that every image knows it by."""

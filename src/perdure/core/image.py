@@ -1,0 +1,365 @@
+"""Images: a whole run at quiescence as bytes, and the run again from them.
+
+The one module that may use the pickler: for images only, which carry a keyed checksum that is
+verified before a byte of them is read, and which name nothing outside of an allow-list. What a
+run shares with its program or the engine is written as a number, never by value.
+
+An image that is bad, foreign or missing is no image: the run is refolded from its facts.
+"""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import io
+import pickle
+import struct
+import sys
+import zlib
+from hashlib import blake2b
+from types import CellType, CodeType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from perdure.core.allowed import FUNCTIONS, is_allowed
+from perdure.core.ambient import CURRENT
+from perdure.core.contents import put_state, state_of
+from perdure.core.forms import ENGINE, FORMS, Writing, form_of
+from perdure.core.frames import UNSET, Child, Units, begin_again, give_back, standing
+from perdure.core.loop import Host
+from perdure.core.reentry import Unit, engine_codes, unit_of
+from perdure.core.remade import READING, Reading
+from perdure.core.run import Program, Run
+from perdure.errors import BadImage, NotNow, PerdureError
+from perdure.limits import LIMITS
+
+_PROTOCOL = 3
+"""The newest that numbers what it keeps in so many words: the numbers of anchors come first."""
+
+MAGIC = b"PDI"
+VERSION = 1
+_MAC_BYTES = 16
+_HEAD = struct.Struct(">3sBBB16sII")
+"""Magic, version, minor of Python, version of lowering, hash of the program, checksum of the
+anchors, length of what is told of the frames."""
+
+LOWERING = 1
+"""Raised whenever lowered code or an engine's class changes shape."""
+
+
+def take(run: Run, key: bytes) -> bytes:
+    """Write a run down, or raise `NotNow` with the reason."""
+    if run.broken is not None or run.ready or run.seq == 0:
+        raise NotNow("the run is not at rest")
+    if run.asyncgens and any(ref() is not None for ref in run.asyncgens.values()):
+        raise NotNow("an asynchronous generator is alive")
+    payload = _payload(run, anchors_of(run))
+    if len(payload) > LIMITS.image_bytes_max:
+        raise NotNow(f"the image takes {len(payload):,} bytes")
+    return _mac(key, payload) + payload
+
+
+def restore(program: Program, image: bytes, key: bytes, host: Host | None = None) -> Run:
+    """Give the run that an image was taken of, or raise `BadImage`; nothing has happened then."""
+    payload = image[_MAC_BYTES:]
+    if not hmac.compare_digest(_mac(key, payload), image[:_MAC_BYTES]):
+        raise BadImage("the image was not written under this key, or has been changed since")
+    run = Run(program, host)
+    try:
+        return _restored(run, payload)
+    except PerdureError:
+        raise
+    except Exception as error:
+        raise BadImage(f"the image cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _mac(key: bytes, payload: bytes) -> bytes:
+    return blake2b(payload, key=key, digest_size=_MAC_BYTES).digest()
+
+
+# --- anchors: what is written as a number
+
+
+class Shared(NamedTuple):
+    """What all runs of a program refer to by number."""
+
+    anchors: list[Any]
+    units: Units
+    checksum: int
+    primed: _Reader
+    forms: dict[type, Any]
+    """How each kind of thing is written; lives as long as the program, for its classes do."""
+
+
+class Anchors:
+    """What one run refers to by number: the engine's, the program's, and its own surroundings."""
+
+    def __init__(self, run: Run) -> None:
+        self.shared = shared_of(run.program)
+        self.every = [*self.shared.anchors, *_surroundings(run, READING)]
+        table: dict[int, tuple[int, Any]] = {}
+        for i, each in enumerate(self.every):
+            # One that stands there twice is known by its first number; the other one is taken up.
+            once = each if id(each) not in table else object()
+            table[id(once)] = (i, once)
+        self.numbers = frozenset(table)
+        self.stateful = [(at, run.space.built[at]) for at in run.program.mutable]
+        self.primed = pickle.Pickler(io.BytesIO(), _PROTOCOL)
+        self.primed.memo = table
+
+
+def _surroundings(run: Run, reading: Any) -> list[Any]:
+    return [
+        reading,
+        run,
+        run.facade,
+        run.context,
+        run.ready,
+        run.timers,
+        run.mailbox,
+        *run.space.built,
+    ]
+
+
+def shared_of(program: Any) -> Shared:
+    """Give the anchors of a program; made once."""
+    known: Shared | None = getattr(program, "shared_anchors", None)
+    if known is not None:
+        return known
+    codes = [*engine_codes(), *program.codes]
+    anchors = [UNSET, *ENGINE, *codes]
+    first = len(anchors) - len(codes)
+    units = {
+        id(code): (first + i, unit)
+        for i, code in enumerate(codes)
+        if (unit := unit_of(code)) is not None
+    }
+    text = " ".join(f"{code.co_qualname}:{code.co_firstlineno}" for code in codes)
+    checksum = zlib.crc32(f"{len(ENGINE)} {text} {len(program.recipes)}".encode())
+    made = program.shared_anchors = Shared(
+        anchors, units, checksum, _Reader(b"", None, 0, anchors), dict(FORMS)
+    )
+    return made
+
+
+def anchors_of(run: Run) -> Anchors:
+    """Give the anchors of a run; made when its first image is taken."""
+    if run.anchors is None:
+        run.anchors = Anchors(run)
+    anchors: Anchors = run.anchors
+    return anchors
+
+
+# --- writing
+
+
+class _Writer(pickle.Pickler):
+    """The C pickler, which asks here how everything but the plainest values is written."""
+
+    def __init__(self, file: io.BytesIO, writing: Writing) -> None:
+        super().__init__(file, _PROTOCOL)
+        self.writing = writing
+
+    def reducer_override(self, value: Any) -> Any:
+        """Say how a value is written."""
+        kind = type(value)
+        forms = self.writing.forms
+        if kind not in forms:
+            forms[kind] = form_of(kind)
+        form = forms[kind]
+        return NotImplemented if form is None else form(self.writing, value)
+
+
+def _payload(run: Run, anchors: Anchors) -> bytes:
+    shared = anchors.shared
+    tasks = list(run.tasks.values())
+    stood = standing(tasks, shared.units)
+    writing = Writing(run, {id(each.coro): i for i, each in enumerate(stood)}, shared.forms)
+    head = [
+        (each.code, each.at, each.child, tuple(map(writing.cell_number, each.cells)))
+        for each in stood
+    ]
+    frames_told = _encode_head(head)
+    file = io.BytesIO()
+    file.write(_head_of(run.program, shared, len(frames_told)))
+    file.write(frames_told)
+    try:
+        writer = _Writer(file, writing)
+        writer.memo = anchors.primed.memo
+        own = len(writing.cells)
+        frames = [(each.values, each.wait) for each in stood]
+        writer.dump((_state_of(run), tasks, frames, own))
+        for cell in writing.cells:  # grows while it is gone through
+            writer.dump(_content(cell))
+        writer.dump(UNSET)
+    except NotNow:
+        raise
+    except (pickle.PicklingError, TypeError, RecursionError) as error:
+        raise NotNow(f"the run holds what cannot be written down: {error}") from error
+    return file.getvalue()
+
+
+def _head_of(program: Program, shared: Shared, length: int) -> bytes:
+    own = bytes.fromhex(program.hash[:32])
+    return _HEAD.pack(MAGIC, VERSION, sys.version_info[1], LOWERING, own, shared.checksum, length)
+
+
+_encode_head = msgspec.msgpack.Encoder().encode
+_decode_head = msgspec.msgpack.Decoder(list[tuple[int, int, bool, tuple[int, ...]]]).decode
+
+
+def _content(cell: CellType) -> tuple[bool, Any]:
+    try:
+        return True, cell.cell_contents
+    except ValueError:
+        return False, None
+
+
+_PLAIN = (
+    "seq", "now_us", "origin_us", "seed", "zone", "run_id", "status", "calls_made", "_numbers",
+    "_names", "closed", "main", "calls", "outcome", "error", "last_words",
+)  # fmt: skip
+"""Attributes of a run that are written as they are."""
+
+
+def _state_of(run: Run) -> tuple[Any, ...]:
+    timers, mailbox = run.timers, run.mailbox
+    changed = [(at, state_of(value)) for at, value in anchors_of(run).stateful]
+    return (
+        [getattr(run, name) for name in _PLAIN],
+        (timers.last, list(timers.armed.values())),
+        (mailbox.messages, mailbox.waiting, mailbox.keys),
+        list(run.unseen.futures),
+        [each for each in changed if each[1] is not None],
+        None if run.drawn is None else run.drawn.getstate(),
+    )
+
+
+# --- reading
+
+
+class _Reader(pickle.Unpickler):
+    """The C unpickler, which finds nothing by name but what an image may name."""
+
+    def __init__(self, body: bytes, known: Any, first: int, more: list[Any]) -> None:
+        super().__init__(io.BytesIO(_primer(first, len(more)) + body))
+        self.given = iter(more)
+        if known is not None:
+            self.memo = known.memo
+        self.load()
+
+    def persistent_load(self, _: Any) -> Any:
+        """Give the next of what is to be known by number; images themselves hold no such."""
+        try:
+            return next(self.given)
+        except StopIteration:
+            raise BadImage("the image asks for what it may not") from None
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Give a class, or one of a few functions, of a module that is imported."""
+        owner = sys.modules.get(module)
+        found: Any = owner
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, type) and is_allowed(found):
+            return found
+        if found is not None and f"{module}.{name}" in FUNCTIONS:
+            return found
+        raise BadImage(f"the image names `{module}.{name}`")
+
+
+@functools.lru_cache(maxsize=256)
+def _primer(first: int, count: int) -> bytes:
+    """Give a pickle that asks for so many things, one after the other, and keeps them by number."""
+    asked = [b"NQr" + number.to_bytes(4, "little") + b"0" for number in range(first, first + count)]
+    return b"\x80\x03" + b"".join(asked) + b"N."
+
+
+def _restored(run: Run, payload: bytes) -> Run:
+    run.context.run(CURRENT.set, run)
+    run.context.run(run.program.prepare)
+    shared = shared_of(run.program)
+    end = _HEAD.size + _check_head(run.program, payload, shared)
+    head = _decode_head(payload[_HEAD.size : end])
+    run.space = run.program.instantiate(run)
+    reading = Reading(run)
+    made = _begin_frames(run, reading, head, shared.anchors)
+    reader = _Reader(payload[end:], shared.primed, len(shared.anchors), _surroundings(run, reading))
+    state, tasks, frames, _ = reader.load()
+    _fill_cells(reading, reader)
+    for walk, taken, length in reading.walks:
+        walk.go_on(taken, length)
+    run.tasks = {task.number: task for task in tasks}
+    _fill_run(run, state)
+    _walk_in(run, head, made, frames)
+    return run
+
+
+def _check_head(program: Program, payload: bytes, shared: Shared) -> int:
+    magic, version, minor, lowering, own, checksum, length = _HEAD.unpack_from(payload)
+    if magic != MAGIC or version != VERSION or lowering != LOWERING:
+        raise BadImage("the image is of another version of Perdure")
+    if minor != sys.version_info[1]:
+        raise BadImage(f"the image is of Python 3.{minor}")
+    if own != bytes.fromhex(program.hash[:32]) or checksum != shared.checksum:
+        raise BadImage("the image is of another program, or a class of it has changed")
+    return int(length)
+
+
+def _begin_frames(
+    run: Run, reading: Reading, head: list[Any], anchors: list[Any]
+) -> list[tuple[Any, Any, Unit]]:
+    """Begin all frames, those of outer functions first: inner ones share their cells."""
+    made: list[Any] = [None] * len(head)
+    for i in sorted(range(len(head)), key=lambda i: _depth(anchors[head[i][0]])):
+        code, at, _, numbers = head[i]
+        unit = unit_of(anchors[code])
+        assert unit is not None
+        space = reading.space(unit.module, own=unit.own)
+        coro, reentry = begin_again(unit, at, numbers, reading.cells, space, run.context.copy().run)
+        made[i] = (coro, reentry, unit)
+    reading.coroutines = [coro for coro, _, _ in made]
+    return made
+
+
+def _depth(code: CodeType) -> int:
+    return code.co_qualname.count("<locals>")
+
+
+def _fill_cells(reading: Reading, reader: pickle.Unpickler) -> None:
+    number = 0
+    while (content := reader.load()) is not UNSET:
+        has, value = content
+        if has:
+            reading.cell(number).cell_contents = value
+        number += 1
+
+
+def _fill_run(run: Run, state: tuple[Any, ...]) -> None:
+    plain, timers, mailbox, unseen, changed, drawn = state
+    for name, value in zip(_PLAIN, plain, strict=True):
+        setattr(run, name, value)
+    run.timers.last, armed = timers
+    for timer in armed:
+        run.timers.restore(timer)
+    run.mailbox.messages, run.mailbox.waiting, run.mailbox.keys = mailbox
+    run.unseen.futures = dict.fromkeys(unseen)
+    for at, content in changed:
+        put_state(run.space.built[at], content)
+    if drawn is not None:
+        run.random.setstate(drawn)
+
+
+def _walk_in(run: Run, head: list[Any], made: list[Any], frames: list[Any]) -> None:
+    """Let every frame walk back in to its await: outer ones reach the inner through their own."""
+    for i, (_, reentry, unit) in enumerate(made):
+        values, wait = frames[i]
+        give_back(reentry, unit, values, Child(made[i + 1][0]) if head[i][2] else wait)
+    for task in run.tasks.values():
+        stopped = task.context.run(task.coro.send, None)
+        assert stopped is task.waits_on, "a restored task has to wait on what it waited on"
+    for _, reentry, _ in made:
+        reentry.locals = {}
+        reentry.contexts = {}
+        reentry.wait = None
