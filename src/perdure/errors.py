@@ -152,6 +152,12 @@ class BadImage(PerdureError):
     code = "E309"
 
 
+class CrashDiffers(PerdureError):
+    """A run that crashed and came back did not do what it does when it is left alone."""
+
+    code = "E310"
+
+
 # --- E4: actions ----------------------------------------------------------------------
 
 

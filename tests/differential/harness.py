@@ -253,9 +253,19 @@ def _failed(outcome: Outcome, error: BaseException, source: Source) -> None:
     frames = traceback.extract_tb(error.__traceback__)
     outcome.lines = [
         (frame.lineno, frame.name)
-        for frame in frames
-        if frame.filename == source.file and frame.name not in _COMPREHENSIONS
+        for frame in _merged([each for each in frames if each.filename == source.file])
     ]
+
+
+def _merged(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """Have a comprehension that has a frame of its own count as part of the frame around it."""
+    found: list[traceback.FrameSummary] = []
+    for frame in frames:
+        if frame.name in _COMPREHENSIONS and found:
+            around = found.pop()
+            frame = traceback.FrameSummary(frame.filename, frame.lineno, around.name)
+        found.append(frame)
+    return found
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})

@@ -71,7 +71,7 @@ def _from_text(text: str, what: str) -> int:
         return _SECONDS_MAX * 1_000_000 + 1
 
 
-class RetryPolicy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class RetryPolicy(msgspec.Struct, frozen=True, gc=False):
     """How often a call is tried, and how long is waited between; error classes by their names."""
 
     attempts: int = 1
@@ -83,7 +83,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     not_on: tuple[str, ...] = ()
 
 
-class Policy(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class Policy(msgspec.Struct, frozen=True, gc=False):
     """All that is decided about a call before it is made; pinned with the program."""
 
     retry: RetryPolicy = RetryPolicy()

@@ -282,7 +282,7 @@ class Run(Loop):
     # --- being dropped
 
     def drop(self) -> None:
-        """Let go of everything, running nothing of the user's: `finally`, `with`, `except` stay out.
+        """Let go of everything and run nothing of the user's, neither `finally` nor `with`.
 
         The run takes no further fact; its image, or its log, brings it back.
         """
@@ -316,7 +316,7 @@ class Run(Loop):
 
 
 class _Dropped:
-    """The run, as code sees it that runs all the same while its run is dropped: it can do nothing."""
+    """The run, as code sees it that runs while its run is dropped: it can do nothing."""
 
     outside = False
 

@@ -191,6 +191,7 @@ class Capture:
         inside = functools.partial(Place, source, node)
         return Function(
             code,
+            source.plain(value.__code__),
             name,
             value.__name__,
             value.__qualname__,

@@ -258,7 +258,7 @@ def _recipe_text(program: Program, recipe: Any) -> str:
     """Say what a recipe is in words that are the same in every process."""
     if isinstance(recipe, Function):
         own = (recipe.defaults, recipe.kwdefaults, recipe.cells, recipe.attributes)
-        return f"def {canonical(recipe.module)}:{recipe.qualname} {_code_text(recipe.code)} {own}"
+        return f"def {canonical(recipe.module)}:{recipe.qualname} {_code_text(recipe.plain)} {own}"
     if isinstance(recipe, Same):
         return _value_text(recipe.value)
     if isinstance(recipe, Bound):

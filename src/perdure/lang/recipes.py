@@ -163,6 +163,9 @@ class Function:
     """A function of the user's, on the namespace of the run."""
 
     code: CodeType
+    """What runs: restorable."""
+    plain: CodeType
+    """What the user wrote: a program is hashed by that."""
     module: str
     name: str
     qualname: str

@@ -1,5 +1,6 @@
 """Testing workflows: in memory, under a virtual clock, with answers from a script or by hand."""
 
+from perdure.testing.crash import Crashes, crash_everywhere
 from perdure.testing.memory import MemoryRun, cancel_at, run_in_memory, signal_at
 from perdure.testing.scenario import (
     Scenario,
@@ -24,6 +25,7 @@ from perdure.testing.virtual import VirtualLoop
 
 __all__ = [
     "Answer",
+    "Crashes",
     "MemoryRun",
     "Scenario",
     "VirtualLoop",
@@ -31,6 +33,7 @@ __all__ = [
     "calls",
     "cancel_at",
     "completes",
+    "crash_everywhere",
     "ends",
     "ends_with",
     "fails",

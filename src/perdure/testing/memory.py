@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,13 @@ START_US = 1_767_225_600_000_000
 class MemoryRun:
     """A run that was carried out in memory: its result, its log, and all that it asked for."""
 
-    def __init__(self, workflow: Workflow[Any, Any]) -> None:
+    def __init__(
+        self,
+        workflow: Workflow[Any, Any],
+        watch: Callable[[MemoryRun], object] | None = None,
+    ) -> None:
         self.workflow = workflow
+        self.watch = watch
         self.run = Run(workflow.program(), HOST, outlines=True)
         self.rows: list[Row] = []
         self.effects: list[AnyEffect] = []
@@ -80,6 +85,8 @@ class MemoryRun:
     def keep(self, row: Row, effects: Iterable[AnyEffect]) -> None:
         """Write a row down, and note for the test what it caused."""
         self.rows.append(row)
+        if self.watch is not None:
+            self.watch(self)
         for effect in effects:
             self.effects.append(effect)
             if isinstance(effect, Dispatch) and effect.token == 1:
@@ -311,14 +318,15 @@ def run_in_memory(
     seed: int = 0,
     zone: str = "UTC",
     start_us: int = START_US,
+    watch: Callable[[MemoryRun], object] | None = None,
     **kwargs: Any,
 ) -> MemoryRun:
     """Carry a run out in memory, under a virtual clock, to its end.
 
     `script` answers calls by action; what it does not name is run. `events` are signals and
-    cancellations at times of the test.
+    cancellations at times of the test. `watch` is called after every fact.
     """
-    memory = MemoryRun(workflow)
+    memory = MemoryRun(workflow, watch)
     fact = started(memory, args, kwargs, seed=seed, zone=zone, start_us=start_us)
 
     def carry_out() -> None:
