@@ -589,6 +589,22 @@ class Grammar:
         lines = block("try:", body) + self.handler(s, "*")
         return lines + block("finally:", self.inner(s, 2)) if self.odds(3) else lines
 
+    def escape(self, s: Scope) -> Lines:
+        """Write a loop whose `finally` jumps away, whatever was raised or returned before it."""
+        name = self.name("i")
+        inside = s.inner(in_loop=True, ints=[*s.ints, name])
+        with self.repeated(3):
+            body = self.inner(inside, 2)
+            if self.n(3):
+                body += self.jump(inside)
+            last = self.inner(inside, 1)
+            jumps = ["break", "continue"]
+            if s.returns:
+                jumps.append("return" if s.yields else f"return {self.value(inside, 1)}")
+            jump = [self.one(jumps)]
+            last += block(f"if {self.value(inside, 1)}:", jump) if self.odds(3) else jump
+        return block(f"for {name} in range(3):", block("try:", body) + block("finally:", last))
+
     def failure(self, s: Scope) -> Lines:
         """Write something that fails."""
         if s.is_async and self.n(2) and self.may():
@@ -850,6 +866,20 @@ class Grammar:
         s.tasks.append(name)
         return lines
 
+    def watched(self, s: Scope) -> Lines:
+        """Have something told when a task is done."""
+        lines = [] if s.tasks else self.start(s)
+        name = self.one(s.tasks)
+        what = self.one(
+            (
+                "t.cancelled()",
+                "t.cancelled() or _why(t.exception())",
+                "asyncio.get_running_loop().time()",
+            )
+        )
+        lines.append(f"{name}.add_done_callback(lambda t: log.append(({name!r}, {what})))")
+        return lines
+
     def with_task(self, s: Scope) -> Lines:
         """Do something with a task."""
         if not s.tasks:
@@ -867,14 +897,7 @@ class Grammar:
                 else [f"log.append(await {name})"]
             )
         if kind == 3:
-            what = self.one(
-                (
-                    "t.cancelled()",
-                    "t.cancelled() or _why(t.exception())",
-                    "asyncio.get_running_loop().time()",
-                )
-            )
-            return [f"{name}.add_done_callback(lambda t: log.append(({name!r}, {what})))"]
+            return self.watched(s)
         if kind == 4:
             return self.guarded([f"log.append(await asyncio.shield({name}))"])
         if kind == 5:
@@ -1124,7 +1147,7 @@ _INLINE = (
     (1, Grammar.applied),
     (2, Grammar.called),
     (2, Grammar.advanced),
-    (2, Grammar.state),
+    (3, Grammar.state),
 )
 VALUES = _table(*_INLINE)
 VALUES_ASYNC = _table(
@@ -1141,12 +1164,13 @@ _PLAIN = (
     (3, Grammar.loop_for),
     (2, Grammar.loop_while),
     (5, Grammar.attempt),
+    (3, Grammar.escape),
     (1, Grammar.asserted),
     (1, Grammar.keep_lambda),
     (2, Grammar.matched),
     (2, Grammar.with_block),
     (1, Grammar.context),
-    (2, Grammar.drive),
+    (3, Grammar.drive),
 )
 STATEMENTS = _table(*_PLAIN)
 STATEMENTS_ASYNC = _table(
@@ -1156,10 +1180,11 @@ STATEMENTS_ASYNC = _table(
     (3, Grammar.async_with),
     (1, Grammar.generator),
     (1, Grammar.agenerator),
-    (4, Grammar.drive_async),
+    (6, Grammar.drive_async),
     (4, Grammar.gather),
     (4, Grammar.start),
     (6, Grammar.with_task),
+    (2, Grammar.watched),
     (5, Grammar.task_group),
     (4, Grammar.timeout),
     (3, Grammar.wait_for),
