@@ -134,3 +134,27 @@ class Loud:
 @workflow
 async def fails_loudly() -> None:
     Loud().fails()
+
+
+LEFT: list[AsyncIterator[int]] = []
+
+
+@workflow
+async def leaves_generators() -> None:
+    async def counts(number: int) -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            print(f"{number} ends")
+
+    async def begun(number: int) -> AsyncIterator[int]:
+        generator = counts(number)
+        await anext(generator)
+        return generator
+
+    finished = [await begun(number) for number in range(4)]
+    while finished:
+        [None async for _ in finished.pop(len(finished) // 2)]
+    LEFT.extend([await begun(number) for number in range(4, 8)])  # often where the finished were
+    await act()

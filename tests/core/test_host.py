@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from perdure.core.run import Run
 from perdure.errors import NotHere
-from perdure.node.host import HOST
+from perdure.node.host import HOST, _AsyncGenerators
 from perdure.testing import VirtualLoop, run_in_memory
 from tests.core import library_flows as flows
 
@@ -54,6 +56,24 @@ def test_under_plain_asyncio_it_does_the_same(name: str) -> None:
 def test_what_the_loop_of_a_run_does_not_have_is_refused(name: str) -> None:
     with pytest.raises(NotHere, match=f"^E102 a workflow asked its event loop for `{name}`; "):
         run_in_memory(flows.asks_the_loop, name).result()
+
+
+def test_generators_left_half_way_are_closed_in_the_order_in_which_they_began() -> None:
+    memory = run_in_memory(flows.leaves_generators)
+    memory.result()
+    assert memory.printed == [f"{number} ends" for number in (2, 1, 3, 0, 4, 5, 6, 7)]
+
+
+def test_a_generator_that_begins_where_a_dead_one_was_is_the_last() -> None:
+    async def counts() -> AsyncIterator[int]:
+        yield 1
+
+    loop: Any = SimpleNamespace(asyncgens={})
+    generators = _AsyncGenerators(loop)
+    one, other = counts(), counts()
+    for each in (other, one, other):  # the first stands for one that died at that address
+        generators.begins(each)
+    assert list(loop.asyncgens) == [id(one), id(other)]
 
 
 # --- afterwards

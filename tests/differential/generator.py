@@ -54,7 +54,8 @@ def _why(e, depth=0):
         return None
     told = [type(e).__name__, [arg for arg in e.args if isinstance(arg, (int, str))]]
     told.append([_why(each, depth + 1) for each in getattr(e, "exceptions", ())])
-    told.append((e.__suppress_context__, _why(e.__cause__, depth + 1), _why(e.__context__, depth + 1)))
+    told.append((e.__suppress_context__, _why(e.__cause__, depth + 1), \
+_why(e.__context__, depth + 1)))
     return told
 
 
@@ -131,7 +132,10 @@ async def _agcm(log, name):
 WORLD = "log, lock, sem, ev, q, cond"
 """What all functions of a program share, handed on as `w`."""
 
-MAKE_WORLD = "_Log(), asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event(), asyncio.Queue(2), asyncio.Condition()"
+MAKE_WORLD = (
+    "_Log(), asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event(), asyncio.Queue(2), "
+    "asyncio.Condition()"
+)
 
 TIMES = ("1.0", "0.5", "2.0", "0.0", "1.0", "3.0", "1.5", "0.25")
 """Few, so that things happen at the same time; halves and quarters, so that sums are exact."""
@@ -200,7 +204,7 @@ def block(head: str, body: Lines) -> Lines:
 
 
 class Grammar:
-    """Writes one program, asking `choose` for an integer below a bound whenever there is a choice."""
+    """Writes one program, asking `choose` for an integer below a bound at every choice."""
 
     def __init__(self, choose: Callable[[int], int]) -> None:
         self.n = choose
@@ -445,14 +449,14 @@ class Grammar:
 
     # --- statements
 
-    def body(self, s: Scope, most: int = 3, last: Lines = []) -> Lines:
+    def body(self, s: Scope, most: int = 3) -> Lines:
         """Write the statements of a block."""
         written: Lines = []
         for number in range(most):
             if number and not self.n(3):
                 break
             written += self.statement(s)
-        return written + last
+        return written
 
     def inner(self, s: Scope, most: int = 3, **changes: Any) -> Lines:
         """Write an inner block, which sometimes jumps away at its end."""
@@ -497,17 +501,15 @@ class Grammar:
         if kind == 4:
             return [f"d[{self.value(s, 1)}] = {self.value(s)}"]
         if kind == 5:
-            return [
-                f"{target}, *{xs} = [{self.value(s, 1)}, {self.value(s, 1)}, *{xs}[:2], {self.value(s)}]"
-            ]
+            first, second = self.value(s, 1), self.value(s, 1)
+            return [f"{target}, *{xs} = [{first}, {second}, *{xs}[:2], {self.value(s)}]"]
         if kind == 6:
             return [f"{target}, {other} = {self.value(s)}, {self.value(s)}"]
         if kind == 7:
             return [f"{target} = {xs}[{self.value(s, 2)}] = {self.value(s)} % 7"]
         if kind == 8:
-            return [
-                f"({target}, (*{xs}, {other})) = {self.value(s, 1)}, ({self.value(s, 1)}, 2, {self.value(s)})"
-            ]
+            first, second = self.value(s, 1), self.value(s, 1)
+            return [f"({target}, (*{xs}, {other})) = {first}, ({second}, 2, {self.value(s)})"]
         return [f"{xs}.append({self.value(s)})"]
 
     def branch(self, s: Scope) -> Lines:
@@ -587,6 +589,22 @@ class Grammar:
         lines = block("try:", body) + self.handler(s, "*")
         return lines + block("finally:", self.inner(s, 2)) if self.odds(3) else lines
 
+    def escape(self, s: Scope) -> Lines:
+        """Write a loop whose `finally` jumps away, whatever was raised or returned before it."""
+        name = self.name("i")
+        inside = s.inner(in_loop=True, ints=[*s.ints, name])
+        with self.repeated(3):
+            body = self.inner(inside, 2)
+            if self.n(3):
+                body += self.jump(inside)
+            last = self.inner(inside, 1)
+            jumps = ["break", "continue"]
+            if s.returns:
+                jumps.append("return" if s.yields else f"return {self.value(inside, 1)}")
+            jump = [self.one(jumps)]
+            last += block(f"if {self.value(inside, 1)}:", jump) if self.odds(3) else jump
+        return block(f"for {name} in range(3):", block("try:", body) + block("finally:", last))
+
     def failure(self, s: Scope) -> Lines:
         """Write something that fails."""
         if s.is_async and self.n(2) and self.may():
@@ -652,9 +670,8 @@ class Grammar:
     def keep_lambda(self, s: Scope) -> Lines:
         name = self.name("f")
         inside = s.inner(ints=["z", *s.ints], own=[], is_async=False)
-        lines = [
-            f"{name} = lambda z, *rest, y={self.value(s, 2)}: ({self.value(inside, 1)}) + y + len(rest)"
-        ]
+        default, result = self.value(s, 2), self.value(inside, 1)
+        lines = [f"{name} = lambda z, *rest, y={default}: ({result}) + y + len(rest)"]
         s.functions.append(Callee(f"{name}({{}}, 1)", 0))
         return lines
 
@@ -821,9 +838,8 @@ class Grammar:
         item = self.name("i")
         if self.odds(3):
             inside = s.inner(ints=[*s.ints, item], own=[])
-            return [
-                f"log.append([{self.value(inside, 2)} async for {item} in _Feed(log, 2) if {self.value(inside, 2)}])"
-            ]
+            told, test = self.value(inside, 2), self.value(inside, 2)
+            return [f"log.append([{told} async for {item} in _Feed(log, 2) if {test}])"]
         with self.repeated(2):
             body = self.inner(s, in_loop=True, ints=[*s.ints, item])
         lines = block(f"async for {item} in _Feed(log, 2):", body)
@@ -850,6 +866,20 @@ class Grammar:
         s.tasks.append(name)
         return lines
 
+    def watched(self, s: Scope) -> Lines:
+        """Have something told when a task is done."""
+        lines = [] if s.tasks else self.start(s)
+        name = self.one(s.tasks)
+        what = self.one(
+            (
+                "t.cancelled()",
+                "t.cancelled() or _why(t.exception())",
+                "asyncio.get_running_loop().time()",
+            )
+        )
+        lines.append(f"{name}.add_done_callback(lambda t: log.append(({name!r}, {what})))")
+        return lines
+
     def with_task(self, s: Scope) -> Lines:
         """Do something with a task."""
         if not s.tasks:
@@ -867,14 +897,7 @@ class Grammar:
                 else [f"log.append(await {name})"]
             )
         if kind == 3:
-            what = self.one(
-                (
-                    "t.cancelled()",
-                    "t.cancelled() or _why(t.exception())",
-                    "asyncio.get_running_loop().time()",
-                )
-            )
-            return [f"{name}.add_done_callback(lambda t: log.append(({name!r}, {what})))"]
+            return self.watched(s)
         if kind == 4:
             return self.guarded([f"log.append(await asyncio.shield({name}))"])
         if kind == 5:
@@ -932,7 +955,8 @@ class Grammar:
         if self.n(2):
             options += f", timeout={self.one(TIMES)}"
         if self.n(3):
-            options += f", return_when=asyncio.{self.one(('FIRST_COMPLETED', 'FIRST_EXCEPTION', 'ALL_COMPLETED'))}"
+            until = self.one(("FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED"))
+            options += f", return_when=asyncio.{until}"
         given = ", ".join([*names, *([self.one(s.tasks)] if self.odds(3) else [])])
         done = self.name("r")
         lines.append(f"{done}, {done}p = await asyncio.wait([{given}]{options})")
@@ -1123,7 +1147,7 @@ _INLINE = (
     (1, Grammar.applied),
     (2, Grammar.called),
     (2, Grammar.advanced),
-    (2, Grammar.state),
+    (3, Grammar.state),
 )
 VALUES = _table(*_INLINE)
 VALUES_ASYNC = _table(
@@ -1140,12 +1164,13 @@ _PLAIN = (
     (3, Grammar.loop_for),
     (2, Grammar.loop_while),
     (5, Grammar.attempt),
+    (3, Grammar.escape),
     (1, Grammar.asserted),
     (1, Grammar.keep_lambda),
     (2, Grammar.matched),
     (2, Grammar.with_block),
     (1, Grammar.context),
-    (2, Grammar.drive),
+    (3, Grammar.drive),
 )
 STATEMENTS = _table(*_PLAIN)
 STATEMENTS_ASYNC = _table(
@@ -1155,10 +1180,11 @@ STATEMENTS_ASYNC = _table(
     (3, Grammar.async_with),
     (1, Grammar.generator),
     (1, Grammar.agenerator),
-    (4, Grammar.drive_async),
+    (6, Grammar.drive_async),
     (4, Grammar.gather),
     (4, Grammar.start),
     (6, Grammar.with_task),
+    (2, Grammar.watched),
     (5, Grammar.task_group),
     (4, Grammar.timeout),
     (3, Grammar.wait_for),

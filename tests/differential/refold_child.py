@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 
 _real_time = time.time
 time.time = lambda: _real_time() + 315_360_000  # ten years on, before anything can look
@@ -21,7 +22,7 @@ def main(file: str, logs: str) -> int:
     """Refold every log of a file of programs."""
     source = next(each for each in harness.sources() if each.file == file)
     wrong = done = 0
-    with open(logs) as lines:
+    with Path(logs).open() as lines:
         for line in lines:
             log = json.loads(line)
             module = source.fresh()

@@ -21,14 +21,16 @@ pytestmark = [
 
 DELIBERATE: dict[str, str] = {
     "action_result_is_a_copy": "what goes to an action and comes back is copied, sharing and all",
-    "set_and_deque_changed": "a set of the run says `dictionary changed size`, not `Set changed size`",
+    "set_and_deque_changed": (
+        "a set of the run says `dictionary changed size`, not `Set changed size`"
+    ),
     "error_handler_of_the_loop": "refused: the loop of a run takes no exception handler",
-    "versions_sleep_not_a_number": "refused on every Python: a run has no timer for NaN",
 }
 """Programs that differ, and why; each is a documented difference or a clear refusal."""
 
 if sys.version_info < (3, 13):
     DELIBERATE["versions_completed_async_for"] = "only the text of the TypeError names another type"
+    DELIBERATE["versions_sleep_not_a_number"] = "refused: a run has no timer for NaN"
 
 CASES = [
     pytest.param(source, name, id=f"{source.name}-{name}")

@@ -212,7 +212,7 @@ class Shard:
     def check(self, text: str) -> None:
         """Compare one program: undisturbed, then disturbed, and its logs folded again."""
         self.programs += 1
-        if not CONSTRUCTS <= self.seen:
+        if not self.seen >= CONSTRUCTS:
             self.seen |= constructs(text)
         source = Generated(text)
         try:
@@ -224,13 +224,12 @@ class Shard:
                     gc.collect()
 
     def _check(self, source: Generated, text: str) -> None:
-        logs = []
         plain, memory = compare(source, text, Schedule())
-        logs.append((Schedule(), memory))
+        logs = [(Schedule(), memory)]
         self.deadlocked += plain.deadlocked
         known = schedules(plain)
-        for schedule in random.Random(text).sample(known, min(DISTURBANCES, len(known))):
-            logs.append((schedule, compare(source, text, schedule)[1]))
+        chosen = random.Random(text).sample(known, min(DISTURBANCES, len(known)))
+        logs += [(schedule, compare(source, text, schedule)[1]) for schedule in chosen]
         flow = source.linked_anew() if crc32(text.encode()) % LINKED_ANEW == 0 else None
         for schedule, memory in logs:
             found = [] if memory is None else refolded(flow or memory.workflow, memory)
@@ -243,7 +242,7 @@ def compare(source: Generated, text: str, schedule: Schedule) -> tuple[Outcome, 
     want = source.native(schedule)
     got, memory = harness.perdure(source, "program", schedule)
     if memory is not None and any(_PENDING in said.text for said in memory.logged):
-        # What is begun while the last tasks are cleaned up is never finished; the collector ends it.
+        # What begins while the last tasks are cleaned up is never finished; the collector ends it.
         want.printed, want.calls = got.printed, got.calls
     found = differences(want, got)
     if found:

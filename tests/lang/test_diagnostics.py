@@ -13,6 +13,7 @@ import pytest
 from perdure.cli.naming import workflows_of
 from perdure.errors import Refused
 from perdure.lang.diagnostics import CODES, Diagnostic, render, render_all
+from perdure.lang.link import Program
 from perdure.workflows import collecting
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "diag"
@@ -28,6 +29,10 @@ def load(path: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def link_all(case: str) -> list[Program]:
+    return [flow.program() for flow in workflows_of(load(GOLDEN / f"{case}.py"))]
 
 
 def diagnose(path: Path) -> list[Diagnostic]:
@@ -59,16 +64,15 @@ def test_every_code_has_a_golden_file() -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("L1")])
 def test_an_error_keeps_the_workflow_from_starting(case: str) -> None:
     with pytest.raises(Refused) as refused:
-        for flow in workflows_of(load(GOLDEN / f"{case}.py")):
-            flow.program()
+        link_all(case)
     assert refused.value.diagnostics
     assert f"error {case}" in str(refused.value)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith(("L2", "clean"))])
 def test_a_warning_does_not(case: str) -> None:
-    for flow in workflows_of(load(GOLDEN / f"{case}.py")):
-        assert flow.program().hash
+    for program in link_all(case):
+        assert program.hash
 
 
 def test_the_caret_stands_under_wide_and_tabbed_text() -> None:

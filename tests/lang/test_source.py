@@ -83,7 +83,7 @@ def test_code_without_a_file_is_refused() -> None:
     module = types.ModuleType("no_file_at_all")
     sys.modules[module.__name__] = module
     exec(compile(text(), "<text>", "exec"), module.__dict__)
-    with pytest.raises(PerdureError, match="no readable source|edited after"):
+    with pytest.raises(PerdureError, match=r"no readable source|edited after"):
         module.flow.program()
 
 
@@ -93,7 +93,7 @@ def test_bare_bytecode_is_refused(tmp_path, monkeypatch) -> None:
     py_compile.compile(str(source), cfile=str(tmp_path / "bare_code.pyc"))
     source.unlink()
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises((SourceUnproved, Refused), match="no readable source|E101|L108"):
+    with pytest.raises((SourceUnproved, Refused), match=r"no readable source|E101|L108"):
         importlib.import_module("bare_code").flow.program()
 
 
@@ -139,7 +139,8 @@ def test_the_same_text_gives_the_same_program_in_another_process(write, tmp_path
         "hashed",
         text(
             "await helper(x)",
-            "LIMITS = {'a': [1], 'b': {'x', 'y', 'z', 'w'}}\nasync def helper(x, y=LIMITS):\n    return y",
+            "LIMITS = {'a': [1], 'b': {'x', 'y', 'z', 'w'}}\n"
+            "async def helper(x, y=LIMITS):\n    return y",
         ),
     )
     here = importlib.import_module("hashed").flow.program().hash

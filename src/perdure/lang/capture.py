@@ -304,8 +304,9 @@ _COPIED: tuple[Any, ...] = (types.SimpleNamespace, UserDict, UserList, UserStrin
 """Containers of the standard library that are plain objects: copied like the user's own."""
 
 
-def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(type(value), "_fields")
+def _is_named_tuple(value: object) -> bool:
+    kind = type(value)
+    return isinstance(value, tuple) and hasattr(kind, "_fields")
 
 
 def _named_tuple(kind: Any, members: list[Any]) -> Any:

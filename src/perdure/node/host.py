@@ -113,7 +113,8 @@ class _AsyncGenerators:
         sys.set_asyncgen_hooks(firstiter=self.begins, finalizer=self.dropped)
 
     def begins(self, agen: AsyncGenerator[Any, Any]) -> None:
-        """Remember a generator that has begun."""
+        """Remember a generator that has begun, as the last: a dead one may have had its address."""
+        self.loop.asyncgens.pop(id(agen), None)
         self.loop.asyncgens[id(agen)] = weakref.ref(agen)
 
     def dropped(self, agen: AsyncGenerator[Any, Any]) -> None:
