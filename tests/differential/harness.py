@@ -261,10 +261,8 @@ def _merged(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary
     """Have a comprehension that has a frame of its own count as part of the frame around it."""
     found: list[traceback.FrameSummary] = []
     for frame in frames:
-        if frame.name in _COMPREHENSIONS and found:
-            around = found.pop()
-            frame = traceback.FrameSummary(frame.filename, frame.lineno, around.name)
-        found.append(frame)
+        name = found.pop().name if frame.name in _COMPREHENSIONS and found else frame.name
+        found.append(traceback.FrameSummary(frame.filename, frame.lineno, name))
     return found
 
 

@@ -454,7 +454,8 @@ ENGINE: list[Any] = [
     *(each for name in vars(Reading) if type(each := getattr(Reading, name)) is FunctionType),
     *FUTURES, Task, Call, *_SLOTTED, Walk, Policy, RetryPolicy, DEFAULT_POLICY, Target,
     Finished, RunLogger, Refusal, OrderedSet, OrderedFrozenSet, groups.TaskGroup,
-    groups.Timeout, locks.Lock, locks.Event, locks.Condition, locks.Semaphore, locks.BoundedSemaphore, locks.Barrier,
+    groups.Timeout, locks.Lock, locks.Event, locks.Condition, locks.Semaphore,
+    locks.BoundedSemaphore, locks.Barrier,
     queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks._Waiting, tasks.AsCompleted,
     CURRENT, put_user_state, tasks._settle, CellType, MethodType, deque, ..., NotImplemented,
 ]  # fmt: skip

@@ -71,7 +71,7 @@ class Reading:
 
     # --- functions
 
-    def function(self, code: Any, own: bool, module: str, cells: tuple[Any, ...]) -> FunctionType:  # noqa: FBT001
+    def function(self, code: Any, own: Any, module: str, cells: tuple[Any, ...]) -> FunctionType:
         """Give a function that the run made."""
         space = self.space(module, own=own)
         return FunctionType(code, space, code.co_name, None, cells)

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from perdure.lang.comprehend import EMPTY, NAMES, leaf, loops
 from perdure.lang.shape import HELPERS, Awaiting, CannotLower, Made, outer_parts, walrus_names
 
 Out = list[ast.stmt]
@@ -234,10 +235,10 @@ class Hoist:
         self.leaked.update(dict.fromkeys(names))
         iterable = self.value(node.generators[0].iter, out)
         body: list[ast.stmt] = [ast.Nonlocal(names, **made.where)] if names else []
-        body.append(made.assign(".out", _EMPTY[type(node)](made)))
-        body += _loops(node, made, _leaf(node, made))
+        body.append(made.assign(".out", EMPTY[type(node)](made)))
+        body += loops(node, made, leaf(node, made))
         body.append(ast.Return(made.name(".out"), **made.where))
-        name = _NAMES[type(node)]
+        name = NAMES[type(node)]
         out.append(made.coroutine(name, ".0", body))
         result = self.temp()
         out.append(made.assign(result, made.awaited(made.call(made.name(name), iterable))))
@@ -539,41 +540,6 @@ def _called(node: ast.AST) -> str:
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Assert)
 """Statements after which what was kept for them is let go."""
-
-
-# --- comprehensions, written out as coroutines of their own
-
-_NAMES = {ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>", ast.DictComp: "<dictcomp>"}
-
-_EMPTY: dict[type, Callable[[Made], ast.expr]] = {
-    ast.ListComp: lambda made: ast.List([], ast.Load(), **made.where),
-    ast.SetComp: lambda made: made.helper("empty_set"),
-    ast.DictComp: lambda made: ast.Dict([], [], **made.where),
-}
-
-
-def _leaf(node: Any, made: Made) -> Out:
-    if isinstance(node, ast.DictComp):
-        key, value = Made(node.key), Made(node.value)
-        place = ast.Subscript(made.name(".out"), made.name(".k"), ast.Store(), **made.where)
-        return [
-            key.assign(".k", node.key),
-            value.assign(".v", node.value),
-            made.put(place, made.name(".v")),
-        ]
-    method = "append" if isinstance(node, ast.ListComp) else "add"
-    call = made.call(made.attribute(made.name(".out"), method), node.elt)
-    return [ast.Expr(call, **made.where)]
-
-
-def _loops(node: Any, made: Made, body: Out) -> Out:
-    for number, each in reversed(list(enumerate(node.generators))):
-        for condition in reversed(each.ifs):
-            body = [Made(condition).branch(condition, body)]
-        iterable = each.iter if number else made.name(".0")
-        loop = ast.AsyncFor if each.is_async else ast.For
-        body = [loop(each.target, iterable, body, [], **Made(each.iter).where)]
-    return body
 
 
 _EXPRESSIONS: dict[type[ast.expr], Callable[[Hoist, Any, Out], ast.expr]] = {
