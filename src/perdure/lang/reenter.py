@@ -8,6 +8,8 @@ what they handled, `with` without entering anew), and at the await itself `.pc` 
 One template for each compound statement; the statements inside of them stay the user's.
 """
 
+# pyright: reportPrivateUsage=false  -- the tables name methods of their own class
+
 from __future__ import annotations
 
 import ast
@@ -198,7 +200,8 @@ class Reenter:
             goes = _fresh(made)
             if inside:
                 goes = ast.BoolOp(ast.Or(), [goes, _within(made, inside)], **made.where)
-            body = [made.branch(goes, body)]
+            skippable: Block = [made.branch(goes, body)]
+            body = skippable
         error = self.hidden("x")
         if handled is not None:
             again = ast.Raise(made.name(error), None, **made.where)
@@ -249,8 +252,8 @@ class Reenter:
         # What is kept must not outlive the handler: it leads to this frame, and round again.
         inner = made.attempt(self.block(node.body), [], None, [made.clear([error])])
         self.alive.pop()
-        body = [made.branch(_fresh(made), caught, back), inner]
-        return ast.copy_location(ast.ExceptHandler(kind, node.name, body), node)
+        whole: Block = [made.branch(_fresh(made), caught, back), inner]
+        return ast.copy_location(ast.ExceptHandler(kind, node.name, whole), node)
 
     def _when_live(self, made: Made, body: Block, *first: ast.stmt) -> Block:
         """Guard a `finally`: a frame that is dropped runs none of the user's code."""

@@ -7,8 +7,9 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import unified_diff
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,23 +66,25 @@ def _problem(go_on: Any) -> str:
 
 def _points(
     program: Program, rows: list[Row], images: list[bytes | None], key: bytes
-) -> Iterator[tuple[int, str, Any]]:
-    yield 0, "all images deleted", lambda: _refolded(program, rows)
+) -> Iterator[tuple[int, str, Callable[[], str]]]:
+    yield 0, "all images deleted", partial(_refolded, program, rows)
     expected = _effects(program, rows)
     for at in range(1, len(rows)):
         taken = images[at - 1]
 
-        def begin(at: int = at, taken: bytes | None = taken) -> Run:
-            if taken is None:
-                return refold(program, rows[:at], HOST)
-            return image.restore(program, taken, key, HOST)
+        begin = partial(_begin, program, rows[:at], taken, key)
+        yield at, "what was in flight comes in", partial(_rest, begin, rows, at)
+        losses = partial(_with_losses, begin, rows, at, expected)
+        yield at, "what was in flight is lost", losses
 
-        yield at, "what was in flight comes in", lambda begin=begin, at=at: _rest(begin(), rows, at)
-        yield (
-            at,
-            "what was in flight is lost",
-            lambda begin=begin, at=at: _with_losses(begin(), rows, at, expected),
-        )
+
+Begin = Callable[[], Run]
+
+
+def _begin(program: Program, rows: list[Row], taken: bytes | None, key: bytes) -> Run:
+    if taken is None:
+        return refold(program, rows, HOST)
+    return image.restore(program, taken, key, HOST)
 
 
 def _refolded(program: Program, rows: list[Row]) -> str:
@@ -94,15 +97,19 @@ def _effects(program: Program, rows: list[Row]) -> list[tuple[AnyEffect, ...]]:
     return [fold_again(run, row).effects for row in rows]
 
 
-def _rest(run: Run, rows: list[Row], at: int) -> str:
+def _rest(begin: Begin, rows: list[Row], at: int) -> str:
+    run = begin()
     for row in rows[at:]:
         fold_again(run, row)
     run.drop()
     return ""
 
 
-def _with_losses(run: Run, rows: list[Row], at: int, expected: list[tuple[AnyEffect, ...]]) -> str:
+def _with_losses(
+    begin: Begin, rows: list[Row], at: int, expected: list[tuple[AnyEffect, ...]]
+) -> str:
     """Lose what is in flight, then let the same outcomes come under the tokens of the new tries."""
+    run = begin()
     later: dict[int, int] = {}
     for call in list(run.calls.values()):
         if call.policy.at_most_once:
