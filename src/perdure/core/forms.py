@@ -13,11 +13,11 @@ import enum
 import functools
 import gc
 import sys
-import types
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, ContextVar
 from types import (
+    AsyncGeneratorType,
     BuiltinFunctionType,
     CellType,
     CoroutineType,
@@ -41,7 +41,7 @@ from perdure.core.console import RunLogger
 from perdure.core.contents import put_user_state, user_state
 from perdure.core.effects import Finished
 from perdure.core.facade import Handle
-from perdure.core.frames import UNSET, is_unstarted
+from perdure.core.frames import UNSET, code_of, frame_of, has_begun
 from perdure.core.futures import PENDING, Callback, Future, Task
 from perdure.core.gates import Gate
 from perdure.core.loop import Last
@@ -70,6 +70,15 @@ class Writing:
         self.cells: list[CellType] = []
         self.numbers: dict[int, int] = {}
         self.forms = forms
+        self.found: list[Any] = []
+        """Generators that were met, and are not yet among the frames."""
+
+    def find(self, generator: Any) -> int:
+        """Give the number that the frame of a generator will have."""
+        number = len(self.coroutines)
+        self.coroutines[id(generator)] = number
+        self.found.append(generator)
+        return number
 
     def cell_number(self, cell: CellType) -> int:
         """Give the number of a cell; its content is written after everything else."""
@@ -88,16 +97,22 @@ def _cell(writing: Writing, cell: CellType) -> Any:
 
 
 def _coroutine(writing: Writing, coro: Any) -> Any:
+    """Write a coroutine or a generator: one that runs, waits, is over, or has not begun."""
     number = writing.coroutines.get(id(coro))
     if number is not None:
         return R.frame, (READING, number)
-    code = coro.cr_code
-    if coro.cr_frame is None or not is_unstarted(coro):
-        raise NotNow(f"`{code.co_qualname}` is held, and is not what a task runs")
+    code = code_of(coro)
+    frame = frame_of(coro)
+    if frame is None:
+        return R.over, (type(coro),)
+    if has_begun(coro):
+        if type(coro) is CoroutineType:
+            raise NotNow(f"`{code.co_qualname}` is held, and is not what a task runs")
+        return R.frame, (READING, writing.find(coro))
     function = next((each for each in gc.get_referents(coro) if type(each) is FunctionType), None)
     if function is None or function.__code__ is not code:
         raise NotNow(f"the call of `{code.co_qualname}` that has not begun has no function")
-    return R.unstarted, (function, *_arguments(code, coro.cr_frame.f_locals))
+    return R.unstarted, (function, *_arguments(code, frame.f_locals))
 
 
 def _arguments(code: Any, held: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -400,8 +415,8 @@ FORMS: dict[type, Form | None] = {
     property: _property,
     Raw: _raw,
     ModuleType: _module,
-    GeneratorType: _never("the generator"),
-    types.AsyncGeneratorType: _never("the asynchronous generator"),
+    GeneratorType: _coroutine,
+    AsyncGeneratorType: _coroutine,
     type(functools.lru_cache(lambda: None)): _cached,
     type({}.keys()): _view("keys"),
     type({}.values()): _view("values"),

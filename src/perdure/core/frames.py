@@ -10,11 +10,18 @@ import gc
 import inspect
 import sys
 from collections.abc import Callable
-from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType
+from types import (
+    AsyncGeneratorType,
+    CellType,
+    CodeType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+)
 from typing import Any
 
 from perdure.core.futures import Future, Task
-from perdure.core.reentry import Reentry, Unit
+from perdure.core.reentry import Again, Reentry, Unit
 from perdure.errors import NotNow
 
 Units = dict[int, tuple[int, Unit]]
@@ -35,8 +42,16 @@ def _wrapper_type() -> type:
     return type(wrapper)
 
 
+async def _no_steps() -> Any:
+    yield
+
+
+def _step_type() -> type:
+    return type(_no_steps().asend(None))
+
+
 _AWAIT = Future.__await__.__code__
-_WRAPPER = _wrapper_type()
+_WRAPPERS = (_wrapper_type(), _step_type())
 _CLEARED = sys.version_info < (3, 13)
 """Up to 3.12, `f_locals` is a dict that the frame keeps, and with it what was in it."""
 
@@ -63,44 +78,94 @@ def standing(tasks: list[Task], units: Units) -> list[Stood]:
     """Give every frame of the tasks of a run, chain by chain, outermost first."""
     found: list[Stood] = []
     for task in tasks:
-        _chain(task, units, found)
+        if type(task.coro) is not CoroutineType:
+            raise NotNow(f"{task.name} runs a `{type(task.coro).__qualname__}`")
+        chain(task.coro, task.waits_on, units, found)
     return found
 
 
-def _chain(task: Task, units: Units, found: list[Stood]) -> None:
-    coro = task.coro
+def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
+    """Add the frames of a coroutine or a generator, and of what it awaits, and so on."""
+    coro = outer
     while True:
-        if type(coro) is not CoroutineType:
-            raise NotNow(f"{task.name} runs a `{type(coro).__qualname__}`")
-        known = units.get(id(coro.cr_code))
+        code = getattr(coro, _CODE[type(coro)])
+        known = units.get(id(code))
         if known is None:
-            code = coro.cr_code
-            raise NotNow(f"`{code.co_qualname}` is not restorable", at=_place(coro))
+            raise NotNow(f"`{code.co_qualname}` is not restorable", at=place(coro))
         stood = Stood(coro, *known)
         found.append(stood)
-        inner = coro.cr_await
-        _take_locals(stood, coro)
-        if type(inner) is GeneratorType and inner.gi_code is _AWAIT:
-            stood.wait = task.waits_on
+        inner = getattr(coro, _INNER[type(coro)])
+        _take_locals(stood, getattr(coro, _FRAME[type(coro)]))
+        kind = type(inner)
+        if kind in _LEAVES:
+            return  # a generator that has yielded, and is asked for more by nobody now
+        if kind is GeneratorType and inner.gi_code is _AWAIT:
+            stood.wait = waits_on if waits_on is not None else inner.gi_frame.f_locals["self"]
             return
-        if type(inner) is _WRAPPER:  # what `__await__` gave: the same coroutine, in C
-            (inner,) = gc.get_referents(inner)
-        if type(inner) is not CoroutineType:
-            what = f"`{coro.cr_code.co_qualname}` awaits a `{type(inner).__qualname__}`"
-            raise NotNow(what, at=_place(coro))
+        if kind in _WRAPPERS:
+            inner = _behind(inner)
+        if type(inner) not in _CODE:
+            if stood.unit.yields_from(stood.at):
+                stood.wait = inner
+                return
+            what = f"`{code.co_qualname}` awaits a `{type(inner).__qualname__}`"
+            raise NotNow(what, at=place(coro))
         stood.child = True
         coro = inner
 
 
-def _place(coro: Any) -> str:
-    frame = coro.cr_frame
-    if frame is None:
-        return ""
-    return f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+_CODE: dict[type, str] = {
+    CoroutineType: "cr_code",
+    GeneratorType: "gi_code",
+    AsyncGeneratorType: "ag_code",
+}
+_FRAME: dict[type, str] = {
+    CoroutineType: "cr_frame",
+    GeneratorType: "gi_frame",
+    AsyncGeneratorType: "ag_frame",
+}
+_INNER: dict[type, str] = {
+    CoroutineType: "cr_await",
+    GeneratorType: "gi_yieldfrom",
+    AsyncGeneratorType: "ag_await",
+}
+_LEAVES = (type(None),)
 
 
-def _take_locals(stood: Stood, coro: Any) -> None:
-    held: Any = coro.cr_frame.f_locals
+def frame_of(coro: Any) -> Any:
+    """Give the frame of a coroutine or a generator; None when it is over."""
+    return getattr(coro, _FRAME[type(coro)])
+
+
+def code_of(coro: Any) -> CodeType:
+    """Give the code of a coroutine or a generator."""
+    code: CodeType = getattr(coro, _CODE[type(coro)])
+    return code
+
+
+def has_begun(coro: Any) -> bool:
+    """Whether a coroutine or a generator has begun."""
+    if type(coro) is CoroutineType:
+        return inspect.getcoroutinestate(coro) != inspect.CORO_CREATED
+    if type(coro) is GeneratorType:
+        return inspect.getgeneratorstate(coro) != inspect.GEN_CREATED
+    return ".r" in coro.ag_frame.f_locals
+
+
+def _behind(wrapper: Any) -> Any:
+    """Give what an awaiting wrapper, which is made in C, drives."""
+    held = gc.get_referents(wrapper)
+    return next((each for each in held if type(each) in _CODE), wrapper)
+
+
+def place(coro: Any) -> str:
+    """Say where a coroutine or a generator stands."""
+    frame = frame_of(coro)
+    return "" if frame is None else f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+
+
+def _take_locals(stood: Stood, frame: Any) -> None:
+    held: Any = frame.f_locals
     stood.at = at = held[".at"]
     get = held.get
     stood.values = tuple([get(name, UNSET) for name in stood.unit.saved[at]])
@@ -129,9 +194,10 @@ def begin_again(
     by_name = dict(zip(unit.cells, numbers, strict=True))
     free = tuple(cells.setdefault(by_name[name], CellType()) for name in code.co_freevars)
     coro = _called(FunctionType(code, space, code.co_name, None, free))
-    reentry = Reentry(at)
+    step = coro.asend(None) if type(coro) is AsyncGeneratorType else coro
+    reentry = Reentry(at, step)
     unit.begin(reentry)
-    stopped = run_in(coro.send, None)
+    stopped = run_in(step.send, None)
     assert stopped is reentry, "a restored frame has to stop in its prologue"
     shown, reentry.cells = reentry.cells, None
     if shown is not None:
@@ -150,6 +216,8 @@ def _called(function: FunctionType) -> Any:
 def give_back(reentry: Reentry, unit: Unit, values: tuple[Any, ...], wait: Any) -> None:
     """Hand a frame its locals, and what it awaits."""
     names = unit.saved[reentry.pc]
+    if wait is not None and type(wait) is not Child and unit.yields_from(reentry.pc):
+        wait = wait if isinstance(wait, Future) else Again(wait)
     held = zip(names, values, strict=True)
     reentry.locals = {name: value for name, value in held if value is not UNSET}
     reentry.wait = wait
@@ -167,18 +235,15 @@ _ERRORS = (".x", ".h")
 
 
 class Child:
-    """Awaits a frame that is on its way back, as its coroutine does itself: in C, with no hop."""
+    """Stands for a frame that is on its way back, awaited as it was: in C, with no hop."""
 
-    __slots__ = ("coro",)
+    __slots__ = ("step",)
 
-    def __init__(self, coro: Any) -> None:
-        self.coro = coro
+    def __init__(self, step: Any) -> None:
+        self.step = step
 
     def __await__(self) -> Any:
-        """Give the awaiting side of the coroutine."""
-        return self.coro.__await__()
+        """Give what drives it."""
+        return self.step.__await__() if type(self.step) is CoroutineType else self.step
 
-
-def is_unstarted(coro: Any) -> bool:
-    """Whether a coroutine has not begun."""
-    return inspect.getcoroutinestate(coro) == inspect.CORO_CREATED
+    __iter__ = __await__

@@ -9,12 +9,14 @@ An image that is bad, foreign or missing is no image: the run is refolded from i
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hmac
 import io
 import pickle
 import struct
 import sys
+import weakref
 import zlib
 from hashlib import blake2b
 from types import CellType, CodeType
@@ -26,7 +28,17 @@ from perdure.core.allowed import FUNCTIONS, is_allowed
 from perdure.core.ambient import CURRENT
 from perdure.core.contents import put_state, state_of
 from perdure.core.forms import ENGINE, FORMS, Writing, form_of
-from perdure.core.frames import UNSET, Child, Units, begin_again, give_back, standing
+from perdure.core.frames import (
+    UNSET,
+    Child,
+    Stood,
+    Units,
+    begin_again,
+    chain,
+    give_back,
+    standing,
+)
+from perdure.core.futures import Task
 from perdure.core.loop import Host
 from perdure.core.reentry import Unit, engine_codes, unit_of
 from perdure.core.remade import READING, Reading
@@ -52,8 +64,6 @@ def take(run: Run, key: bytes) -> bytes:
     """Write a run down, or raise `NotNow` with the reason."""
     if run.broken is not None or run.ready or run.seq == 0:
         raise NotNow("the run is not at rest")
-    if run.asyncgens and any(ref() is not None for ref in run.asyncgens.values()):
-        raise NotNow("an asynchronous generator is alive")
     payload = _payload(run, anchors_of(run))
     if len(payload) > LIMITS.image_bytes_max:
         raise NotNow(f"the image takes {len(payload):,} bytes")
@@ -175,21 +185,32 @@ def _payload(run: Run, anchors: Anchors) -> bytes:
     shared = anchors.shared
     tasks = list(run.tasks.values())
     stood = standing(tasks, shared.units)
-    writing = Writing(run, {id(each.coro): i for i, each in enumerate(stood)}, shared.forms)
+    while True:
+        writing = Writing(run, {id(each.coro): i for i, each in enumerate(stood)}, shared.forms)
+        payload = _written(run, anchors, tasks, stood, writing)
+        if not writing.found:
+            return payload
+        for generator in writing.found:  # met on the way: their frames come along, next time
+            if all(each.coro is not generator for each in stood):
+                chain(generator, None, shared.units, stood)
+
+
+def _written(
+    run: Run, anchors: Anchors, tasks: list[Task], stood: list[Stood], writing: Writing
+) -> bytes:
     head = [
         (each.code, each.at, each.child, tuple(map(writing.cell_number, each.cells)))
         for each in stood
     ]
     frames_told = _encode_head(head)
     file = io.BytesIO()
-    file.write(_head_of(run.program, shared, len(frames_told)))
+    file.write(_head_of(run.program, anchors.shared, len(frames_told)))
     file.write(frames_told)
     try:
         writer = _Writer(file, writing)
         writer.memo = anchors.primed.memo
-        own = len(writing.cells)
         frames = [(each.values, each.wait) for each in stood]
-        writer.dump((_state_of(run), tasks, frames, own))
+        writer.dump((_state_of(run), tasks, frames))
         for cell in writing.cells:  # grows while it is gone through
             writer.dump(_content(cell))
         writer.dump(UNSET)
@@ -231,6 +252,7 @@ def _state_of(run: Run) -> tuple[Any, ...]:
         (timers.last, list(timers.armed.values())),
         (mailbox.messages, mailbox.waiting, mailbox.keys),
         list(run.unseen.futures),
+        [each for ref in run.asyncgens.values() if (each := ref()) is not None],
         [each for each in changed if each[1] is not None],
         None if run.drawn is None else run.drawn.getstate(),
     )
@@ -284,9 +306,14 @@ def _restored(run: Run, payload: bytes) -> Run:
     head = _decode_head(payload[_HEAD.size : end])
     run.space = run.program.instantiate(run)
     reading = Reading(run)
-    made = _begin_frames(run, reading, head, shared.anchors)
+    entered = None if run.host is None else run.host.enter(run)
+    try:
+        made = _begin_frames(run, reading, head, shared.anchors)
+    finally:
+        if run.host is not None:
+            run.host.leave(run, entered)
     reader = _Reader(payload[end:], shared.primed, len(shared.anchors), _surroundings(run, reading))
-    state, tasks, frames, _ = reader.load()
+    state, tasks, frames = reader.load()
     _fill_cells(reading, reader)
     for walk, taken, length in reading.walks:
         walk.go_on(taken, length)
@@ -337,7 +364,8 @@ def _fill_cells(reading: Reading, reader: pickle.Unpickler) -> None:
 
 
 def _fill_run(run: Run, state: tuple[Any, ...]) -> None:
-    plain, timers, mailbox, unseen, changed, drawn = state
+    plain, timers, mailbox, unseen, asyncgens, changed, drawn = state
+    run.asyncgens = {id(each): weakref.ref(each) for each in asyncgens}
     for name, value in zip(_PLAIN, plain, strict=True):
         setattr(run, name, value)
     run.timers.last, armed = timers
@@ -355,11 +383,17 @@ def _walk_in(run: Run, head: list[Any], made: list[Any], frames: list[Any]) -> N
     """Let every frame walk back in to its await: outer ones reach the inner through their own."""
     for i, (_, reentry, unit) in enumerate(made):
         values, wait = frames[i]
-        give_back(reentry, unit, values, Child(made[i + 1][0]) if head[i][2] else wait)
+        child = head[i][2]
+        give_back(reentry, unit, values, Child(made[i + 1][1].step) if child else wait)
+    roots = {id(task.coro) for task in run.tasks.values()}
     for task in run.tasks.values():
         stopped = task.context.run(task.coro.send, None)
         assert stopped is task.waits_on, "a restored task has to wait on what it waited on"
+    for i, (coro, reentry, _) in enumerate(made):
+        if id(coro) not in roots and not (i and head[i - 1][2]):
+            with contextlib.suppress(StopIteration):  # a step of an asynchronous one ends so
+                run.context.copy().run(reentry.step.send, None)
     for _, reentry, _ in made:
         reentry.locals = {}
         reentry.contexts = {}
-        reentry.wait = None
+        reentry.wait = reentry.step = None

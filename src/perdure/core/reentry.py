@@ -24,9 +24,11 @@ class _Never(BaseException):
 class Reentry:
     """One frame on its way back: what its prologue takes, and what it waits on at the end of it."""
 
-    __slots__ = ("cells", "contexts", "locals", "pc", "wait")
+    __slots__ = ("cells", "contexts", "locals", "pc", "step", "wait")
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, step: Any) -> None:
+        self.step = step
+        """What drives the frame: the coroutine itself, or a step of an asynchronous generator."""
         self.cells: Any = None
         self.pc = at
         self.locals: dict[str, Any] = {}
@@ -68,6 +70,11 @@ class Unit:
     def __repr__(self) -> str:
         # Part of the text that a program is hashed by: no address may show.
         return "<unit>"
+
+    def yields_from(self, at: int) -> bool:
+        """Whether it stands at a `yield from`, in which anything can be gone through."""
+        site = self.sites[at]
+        return site is not None and site.kind == "from"
 
     # --- entering
 

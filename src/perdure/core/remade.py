@@ -6,10 +6,11 @@ the `__hash__` and `__eq__` of what stands in a set or as a key.
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import sys
 from contextvars import Context
-from types import CellType, FunctionType, MethodType
+from types import AsyncGeneratorType, CellType, CoroutineType, FunctionType, MethodType
 from typing import Any, cast
 
 from msgspec import Raw
@@ -47,6 +48,24 @@ def slots_of(cls: Any) -> tuple[str, ...]:
 _slots: dict[Any, tuple[str, ...]] = {}
 
 
+async def _ended_coroutine() -> None:
+    return None
+
+
+def _ended_generator() -> Any:
+    yield
+
+
+def _ended_steps() -> Any:
+    async def steps() -> Any:
+        yield
+
+    made = steps()
+    with contextlib.suppress(StopIteration):
+        made.aclose().send(None)
+    return made
+
+
 class Reading:
     """What makes things again while an image is read."""
 
@@ -68,6 +87,15 @@ class Reading:
     def unstarted(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Give a coroutine that has not begun."""
         return function(*args, **kwargs)
+
+    @staticmethod
+    def over(kind: Any) -> Any:
+        """Give a coroutine or a generator that has ended."""
+        if kind is AsyncGeneratorType:
+            return _ended_steps()
+        made = _ended_coroutine() if kind is CoroutineType else _ended_generator()
+        made.close()
+        return made
 
     # --- functions
 

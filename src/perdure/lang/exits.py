@@ -76,7 +76,11 @@ class Exits(ast.NodeTransformer):
         if not hows:
             return node
         made = Made(node)
-        value = made.constant(None) if node.value is None else node.value
+        if node.value is None:
+            parts: list[ast.expr] = [made.constant(RETURN), made.constant(None)]
+            nothing = ast.Tuple(parts, ast.Load(), **made.where)
+            return [*(made.assign(how, nothing) for how in hows), node]
+        value = node.value
         keep = made.assign(".ret", value)
         given = ast.Tuple([made.constant(RETURN), made.name(".ret")], ast.Load(), **made.where)
         marks = [made.assign(how, given) for how in hows]

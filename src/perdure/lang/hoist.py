@@ -16,7 +16,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from perdure.lang.comprehend import EMPTY, NAMES, leaf, loops
-from perdure.lang.shape import HELPERS, Awaiting, CannotLower, Made, outer_parts, walrus_names
+from perdure.lang.shape import (
+    HELPERS,
+    SUSPENDING,
+    Awaiting,
+    CannotLower,
+    Made,
+    outer_parts,
+    walrus_names,
+)
 
 Out = list[ast.stmt]
 
@@ -79,11 +87,15 @@ class Hoist:
             value = self.keep(ast.copy_location(ast.List([listed], ast.Load()), node), out)
         return ast.copy_location(ast.Starred(value, ast.Load()), node)
 
-    def _await(self, node: ast.Await, out: Out) -> ast.expr:
-        value = self.value(node.value, out)
-        made, name = Made(node), self.temp()
-        out.append(made.assign(name, made.awaited(value)))
-        return made.name(name)
+    def _suspended(self, node: Any, out: Out) -> ast.expr:
+        name = self.temp()
+        out.append(Made(node).assign(name, self._alone(node, out)))
+        return Made(node).name(name)
+
+    def _alone(self, node: Any, out: Out) -> ast.expr:
+        """Give an await or a `yield` that is a whole statement, or all that a name is given."""
+        made: ast.expr = type(node)(self.maybe(node.value, out))
+        return ast.copy_location(made, node)
 
     def _call(self, node: ast.Call, out: Out) -> ast.expr:
         values = [word.value for word in node.keywords]
@@ -285,10 +297,8 @@ class Hoist:
             out.append(Made(node).clear(names))
 
     def _s_expr(self, node: ast.Expr, out: Out) -> None:
-        if isinstance(node.value, ast.Await):
-            value = self.value(node.value.value, out)
-            awaited = ast.copy_location(ast.Await(value), node.value)
-            out.append(ast.copy_location(ast.Expr(awaited), node))
+        if isinstance(node.value, SUSPENDING):
+            out.append(ast.copy_location(ast.Expr(self._alone(node.value, out)), node))
             return
         value = self.value(node.value, out)
         if not _is_temp(value):
@@ -321,11 +331,8 @@ class Hoist:
 
     def _assign_name(self, target: ast.Name, node: Any, out: Out) -> None:
         value = node.value
-        if isinstance(value, ast.Await):
-            inner = self.value(value.value, out)
-            whole: ast.expr = ast.copy_location(ast.Await(inner), value)
-        else:
-            whole = self.value(value, out)
+        hoist = self._alone if isinstance(value, SUSPENDING) else self.value
+        whole = hoist(value, out)
         out.append(ast.copy_location(ast.Assign([target], whole), node))
 
     def _s_annotated(self, node: ast.AnnAssign, out: Out) -> None:
@@ -545,7 +552,9 @@ _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.A
 
 
 _EXPRESSIONS: dict[type[ast.expr], Callable[[Hoist, Any, Out], ast.expr]] = {
-    ast.Await: Hoist._await,
+    ast.Await: Hoist._suspended,
+    ast.Yield: Hoist._suspended,
+    ast.YieldFrom: Hoist._suspended,
     ast.Call: Hoist._call,
     ast.BinOp: Hoist._binary,
     ast.UnaryOp: Hoist._unary,

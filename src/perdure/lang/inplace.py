@@ -76,7 +76,10 @@ def _restorable(function: FunctionType, world: World) -> list[CodeType]:
     return [code]
 
 
+_SUSPENDS = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
 def _awaits(code: CodeType) -> bool:
-    if code.co_flags & inspect.CO_COROUTINE:
+    if code.co_flags & _SUSPENDS:
         return True
     return any(_awaits(each) for each in code.co_consts if isinstance(each, CodeType))

@@ -53,7 +53,9 @@ class Lowered(NamedTuple):
 class Lowering:
     """One function on its way; its cells are known after a first compilation only."""
 
-    def __init__(self, node: ast.AsyncFunctionDef, index: int, *, lean: bool) -> None:
+    def __init__(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, index: int, *, lean: bool
+    ) -> None:
         self.node = node
         self.lean = lean
         self.index = index
@@ -81,7 +83,8 @@ class Lowering:
         body = [each for each in body if each not in outer]
         hoist = Hoist(body)
         hoisted = hoist.body(body)
-        reenter = Reenter(hoisted, (*self.names, "") if self.lean else ())
+        bare = isinstance(node, ast.AsyncFunctionDef) and is_generator(node)
+        reenter = Reenter(hoisted, (*self.names, "") if self.lean else (), bare=bare)
         guarded = reenter.block(hoisted)
         made = Made(node)
         elsewhere = {name for each in outer for name in each.names}
@@ -115,7 +118,10 @@ class Lowering:
             rest.append(made.assign(".c", ast.Lambda(arguments, pair, **made.where)))
             cells = ast.Attribute(made.name(".r"), "cells", ast.Store(), **made.where)
             inner.append(made.put(cells, made.name(".c")))
-        inner.append(ast.Expr(made.awaited(made.name(".r")), **made.where))
+        stop: ast.expr = made.awaited(made.name(".r"))
+        if isinstance(self.node, ast.FunctionDef):
+            stop = ast.Yield(made.name(".r"), **made.where)
+        inner.append(ast.Expr(stop, **made.where))
         inner.append(made.assign(".pc", made.attribute(made.name(".r"), "pc")))
         inner.append(made.assign(".l", made.attribute(made.name(".r"), "locals")))
         inner += [_restored(made, name) for name in (*self.outline.locals, *self.hidden)]
@@ -164,15 +170,14 @@ def lower(tree: ast.Module, *, lean: bool = False) -> Lowered:
 def _lower_in(node: ast.AST, lowered: Lowered, *, lean: bool) -> None:
     """Lower what is below a node, outermost first: hoisting makes new functions inside."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.AsyncFunctionDef):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             _lower_one(child, lowered, lean=lean)
         _lower_in(child, lowered, lean=lean)
 
 
-def _lower_one(node: ast.AsyncFunctionDef, lowered: Lowered, *, lean: bool) -> None:
-    if is_generator(node):
-        lowered.tails.append(Tail(node.lineno, node.name, "it is an asynchronous generator"))
-        return
+def _lower_one(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, lowered: Lowered, *, lean: bool
+) -> None:
     if not Awaiting(node.body).found:
         return
     before = list(node.body)

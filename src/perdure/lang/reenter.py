@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from perdure.lang.exits import BREAK, CONTINUE, RAISE, RETURN, Exits, jumps_out
-from perdure.lang.shape import HELPERS, Made, own_children
+from perdure.lang.shape import HELPERS, SUSPENDING, Made, own_children
 
 Block = list[ast.stmt]
 Range = tuple[int, int]
@@ -27,13 +27,24 @@ class Site(NamedTuple):
     """One await of a function: where it stands, and which hidden locals it needs to go on."""
 
     line: int
+    kind: str
+    """`await`, `yield` or `from`."""
     hidden: tuple[str, ...]
+
+
+_SITES: dict[type[ast.expr], str] = {
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "from",
+}
 
 
 class Reenter:
     """Puts the guards into one function whose awaits have been hoisted."""
 
-    def __init__(self, body: Block, names: Iterable[str] = ()) -> None:
+    def __init__(self, body: Block, names: Iterable[str] = (), *, bare: bool = False) -> None:
+        self.bare = bare
+        """Whether it returns nothing ever, as asynchronous generators have to."""
         self.ranges: dict[int, Range] = {}
         self.count = 0
         self.temps = Lifetimes(names)
@@ -66,7 +77,7 @@ class Reenter:
         begun = self.temps.position
         for child in own_children(node):
             self._number(child)
-        if isinstance(node, ast.Await):
+        if isinstance(node, SUSPENDING):
             self.count += 1
         self.temps.visit(node, begun, self.count)
         if self.count >= first and isinstance(node, (ast.stmt, ast.ExceptHandler)):
@@ -113,10 +124,15 @@ class Reenter:
     def site(self, node: Any, number: int, *, is_last: bool) -> ast.stmt:
         """Guard an await itself."""
         made = Made(node)
-        self.sites[number] = Site(node.value.lineno, (*self.alive, *self.temps.alive(number, node)))
+        self.sites[number] = Site(
+            node.value.lineno,
+            _SITES[type(node.value)],
+            (*self.alive, *self.temps.alive(number, node)),
+        )
         forward: Block = [made.assign(".at", made.constant(number)), node]
         waits = made.attribute(made.name(".r"), "wait")
-        awaited = ast.copy_location(ast.Await(waits), node.value)
+        awaited: ast.expr = type(node.value)(None if isinstance(node.value, ast.Yield) else waits)
+        awaited = ast.copy_location(awaited, node.value)
         again: ast.stmt
         if isinstance(node, ast.Assign):
             target: Any = node.targets[0]
@@ -299,7 +315,7 @@ class Reenter:
         jumps = jumps_out([*node.body, *node.orelse, *handlers])
         issues: list[tuple[str, ast.stmt]] = [
             (RAISE, ast.Raise(part(1), None, **made.where)),
-            (RETURN, ast.Return(part(1), **made.where)),
+            (RETURN, ast.Return(None if self.bare else part(1), **made.where)),
         ]
         issues += [(BREAK, ast.Break(**made.where))] if BREAK in jumps else []
         issues += [(CONTINUE, ast.Continue(**made.where))] if CONTINUE in jumps else []
@@ -404,7 +420,7 @@ class Lifetimes:
                 self.first.setdefault(node.id, self.position)
             else:
                 self.last[node.id] = self.position
-        elif isinstance(node, ast.Await):
+        elif isinstance(node, SUSPENDING):
             self.sites[count] = self.position
         elif isinstance(node, (ast.For, ast.While)):
             self._carry(begun)

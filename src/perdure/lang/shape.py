@@ -13,7 +13,10 @@ from typing import Any
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
-_AWAITING = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+SUSPENDING = (ast.Await, ast.Yield, ast.YieldFrom)
+"""Expressions at which a frame may be left and entered again."""
+
+_AWAITING = (*SUSPENDING, ast.AsyncFor, ast.AsyncWith)
 
 
 class CannotLower(Exception):
@@ -94,7 +97,7 @@ def _yields(node: ast.AST) -> bool:
 # --- names that a function binds
 
 
-def bound_names(function: ast.AsyncFunctionDef) -> dict[str, None]:
+def bound_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, None]:
     """Give the names that are local to a function, whether or not inner functions share them."""
     names: dict[str, None] = {}
     arguments = function.args
