@@ -22,7 +22,7 @@ def is_allowed(cls: type) -> bool:
 _DATA_MODULES = frozenset(
     {
         "array", "builtins", "collections", "contextlib", "datetime", "decimal", "enum",
-        "fractions", "functools", "ipaddress", "numbers", "operator", "pathlib",
+        "fractions", "functools", "ipaddress", "itertools", "numbers", "operator", "pathlib",
         "pathlib._local", "random", "re", "string", "types", "uuid", "zoneinfo", "_operator",
         "statistics", "dataclasses", "_random", "_decimal", "_collections",
     }

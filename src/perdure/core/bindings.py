@@ -6,6 +6,7 @@ Linking finds the objects of users' modules here by identity, so aliases are fou
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from perdure.core.clock import Refusal
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import ENGINE_MODULES, Unit, engine_codes, set_engine_codes
 from perdure.core.run import Run
-from perdure.lang.inplace import restorable_module
+from perdure.lang.inplace import restorable_classes, restorable_module
 from perdure.lang.lower import Outline
 from perdure.lang.names import every_code
 from perdure.lang.outside import ONLY_BARE, OUTSIDE, remedy_for
@@ -96,6 +97,7 @@ BOUND: dict[str, Binder] = {
     **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
     "importlib:import_module": lambda run: _module_importer(run),  # noqa: PLW0108 — below
     "builtins:print": console.bound_print,
+    "builtins:anext": _same(tasks.anext_),
     "builtins:set": _same(OrderedSet),
     "builtins:frozenset": _same(OrderedFrozenSet),
 }
@@ -212,9 +214,14 @@ def prepare() -> None:
     """Make the engine's own coroutines restorable, once, before anything of them runs."""
     if not engine_codes():
         tops = [code for name in ENGINE_MODULES for code in restorable_module(name, _SELF)]
+        tops += restorable_classes("contextlib", _SELF)  # what `@asynccontextmanager` waits in
+        tops += [each.__code__ for each in _WRAPPERS]
         every = {id(each): each for code in tops for each in every_code(code)}
         set_engine_codes(list(every.values()))
 
+
+_WRAPPERS = (contextlib.contextmanager, contextlib.asynccontextmanager)
+"""Functions of libraries that make functions around the user's, which a run may hold."""
 
 _SELF: Any = sys.modules[__name__]
 

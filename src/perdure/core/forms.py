@@ -13,6 +13,7 @@ import enum
 import functools
 import gc
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, ContextVar
@@ -26,6 +27,7 @@ from types import (
     MemberDescriptorType,
     MethodType,
     ModuleType,
+    TracebackType,
 )
 from typing import Any
 
@@ -51,6 +53,7 @@ from perdure.core.reentry import Guard, Steps, Walk
 from perdure.core.remade import FUTURES, READING, Reading, slots_of
 from perdure.core.timers import Timer
 from perdure.errors import NotNow
+from perdure.lang.source import member
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 from perdure.value_types import shape_of
 
@@ -166,8 +169,10 @@ def _in_class(function: FunctionType) -> Any:
     *path, name = function.__qualname__.split(".")
     for part in path:
         owner = getattr(owner, part, None)
-    if isinstance(owner, type) and vars(owner).get(name) is function:
-        return R.attribute, (owner, name)
+    if isinstance(owner, type):
+        held = vars(owner).get(name)
+        if held is function or getattr(held, "__func__", None) is function:
+            return R.attribute, (owner, name)
     return None
 
 
@@ -317,6 +322,16 @@ def _never(what: str) -> Form:
     return form
 
 
+def _traceback(_: Writing, __: Any) -> Any:
+    return R.nothing, ()  # frames that are gone: where it was raised is kept with the exception
+
+
+def _itertool(_: Writing, iterator: Any) -> Any:
+    with warnings.catch_warnings():  # from Python 3.14 on they cannot be written down any more
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return iterator.__reduce__()
+
+
 def _view(kind: str) -> Form:
     def form(_: Writing, view: Any) -> Any:
         (mapping,) = gc.get_referents(view)
@@ -410,6 +425,7 @@ FORMS: dict[type, Form | None] = {
     Context: _context,
     ContextVar: _variable,
     Walk: _walk,
+    TracebackType: _traceback,
     staticmethod: _wrapper,
     classmethod: _wrapper,
     property: _property,
@@ -440,7 +456,7 @@ def form_of(kind: type) -> Form | None:
     if issubclass(kind, ModuleType):
         return _module
     if kind.__module__ == "itertools":
-        return _never("the iterator")
+        return _itertool
     if issubclass(kind, msgspec.Struct):
         return _struct
     if issubclass(kind, Future):
@@ -472,6 +488,7 @@ ENGINE: list[Any] = [
     groups.Timeout, locks.Lock, locks.Event, locks.Condition, locks.Semaphore,
     locks.BoundedSemaphore, locks.Barrier,
     queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks._Waiting, tasks.AsCompleted,
-    CURRENT, put_user_state, tasks._settle, CellType, MethodType, deque, ..., NotImplemented,
+    CURRENT, put_user_state, tasks._settle, member, CoroutineType, GeneratorType,
+    AsyncGeneratorType, CellType, MethodType, deque, ..., NotImplemented,
 ]  # fmt: skip
 """What the engine is made of, in the order that every image knows it by."""

@@ -113,6 +113,20 @@ class Unit:
     Never = _Never
     empty_set = set
 
+    @staticmethod
+    def merged(function: Any, words: dict[str, Any], more: Any) -> dict[str, Any]:
+        """Add keywords to those of a call, as a call with several `**` does."""
+        if not hasattr(more, "keys"):
+            kind = type(more).__name__
+            raise TypeError(f"{_told(function)} argument after ** must be a mapping, not {kind}")
+        for key in more.keys():  # noqa: SIM118 — what a mapping is asked here
+            if key in words:
+                raise TypeError(
+                    f"{_told(function)} got multiple values for keyword argument '{key}'"
+                )
+            words[key] = more[key]
+        return words
+
     # --- loops
 
     @staticmethod
@@ -174,6 +188,15 @@ class Unit:
     def anext(iterator: Any) -> Any:
         """Begin the next turn of an asynchronous loop."""
         return type(iterator).__anext__(iterator)
+
+
+def _told(function: Any) -> str:
+    """Name a function as the interpreter does when its arguments clash."""
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return str(function)
+    module = getattr(function, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
 
 
 def _special(cls: type, name: str) -> Any:

@@ -89,6 +89,10 @@ class Reading:
         return function(*args, **kwargs)
 
     @staticmethod
+    def nothing() -> None:
+        """Give what stands for a traceback."""
+
+    @staticmethod
     def over(kind: Any) -> Any:
         """Give a coroutine or a generator that has ended."""
         if kind is AsyncGeneratorType:
@@ -138,7 +142,7 @@ class Reading:
     def attribute(kind: Any, name: str) -> Any:
         """Give a function that a class holds."""
         found = vars(kind)[name]
-        return getattr(kind, name) if isinstance(found, (staticmethod, classmethod)) else found
+        return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
 
     def stand_in(self, key: str) -> Any:
         """Give what stands for something of the outside."""

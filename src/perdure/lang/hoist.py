@@ -100,9 +100,6 @@ class Hoist:
     def _call(self, node: ast.Call, out: Out) -> ast.expr:
         values = [word.value for word in node.keywords]
         awaiting = self.awaits.any((*node.args, *values))
-        spreads = [word for word in node.keywords if word.arg is None]
-        if spreads and self.awaits.any(values) and len(node.keywords) > 1:
-            raise CannotLower(node, "await among several keywords and `**`")
         function = node.func
         if isinstance(function, ast.Attribute) and self.awaits(function):
             owner = self.value(function.value, out)
@@ -111,6 +108,9 @@ class Hoist:
             function = self.value(function, out)
         if awaiting:
             function = self.keep(function, out)
+        spread = any(word.arg is None for word in node.keywords)
+        if spread and self.awaits.any(values) and len(values) > 1:
+            return self._call_with_spread(node, function, out)
         found = self.several([*node.args, *values], out)
         args, values = found[: len(node.args)], found[len(node.args) :]
         words = [
@@ -118,6 +118,35 @@ class Hoist:
             for word, value in zip(node.keywords, values, strict=True)
         ]
         return ast.copy_location(ast.Call(function, args, words), node)
+
+    def _call_with_spread(self, node: ast.Call, function: ast.expr, out: Out) -> ast.expr:
+        """Put keywords and `**` together one after the other: a clash shows before later awaits."""
+        made, words = Made(node), self.temp()
+        args = self._before(node.args, out)
+        out.append(made.assign(words, ast.Dict([], [], **made.where)))
+        rest = list(node.keywords)
+        while rest:
+            if rest[0].arg is None:
+                more = self.value(rest.pop(0).value, out)
+            else:
+                end = next((i for i, word in enumerate(rest) if word.arg is None), len(rest))
+                group, rest = rest[:end], rest[end:]
+                given = self.several([word.value for word in group], out)
+                more = ast.Dict([made.constant(word.arg) for word in group], given, **made.where)
+            merged = made.helper("merged", function, made.name(words), more)
+            out.append(made.assign(words, merged))
+        word = ast.keyword(None, made.name(words), **made.where)
+        return ast.copy_location(ast.Call(function, args, [word]), node)
+
+    def _before(self, nodes: list[ast.expr], out: Out) -> list[ast.expr]:
+        """Evaluate arguments, all of which stand before an await that is still to come."""
+        found: list[ast.expr] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found.append(self._starred(node, out, keep=True))
+            else:
+                found.append(self.keep(self.value(node, out), out))
+        return found
 
     def _binary(self, node: ast.BinOp, out: Out) -> ast.expr:
         left, right = self.several([node.left, node.right], out)

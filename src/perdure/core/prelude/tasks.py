@@ -369,6 +369,22 @@ def as_completed(fs: Iterable[Any], *, timeout: float | None = None) -> AsComple
     return AsCompleted(fs, timeout)
 
 
+_MISSING = object()
+
+
+def anext_(iterator: Any, default: Any = _MISSING, /) -> Any:
+    """Give the next of an asynchronous iterator, or a default at its end."""
+    step = anext(iterator)
+    return step if default is _MISSING else _next_or(step, default)
+
+
+async def _next_or(step: Any, default: Any) -> Any:
+    try:
+        return await step
+    except StopAsyncIteration:
+        return default
+
+
 # --- shield, wait_for
 
 
