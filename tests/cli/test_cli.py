@@ -56,7 +56,10 @@ def test_graph_as_mermaid_is_a_flowchart() -> None:
 
 def test_check_of_good_code_says_so() -> None:
     done = perdure("check", "examples.orders")
-    assert (done.returncode, done.stdout) == (0, "1 workflow checked, nothing to say\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "1 workflow checked, nothing to say\nexamples.orders:fulfil is restorable\n",
+    )
 
 
 def test_check_tells_everything_at_once_and_ends_with_one() -> None:

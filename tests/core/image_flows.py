@@ -154,15 +154,11 @@ async def listening() -> list[Any]:
     return got
 
 
-def _numbers() -> Any:
-    yield 1
-    yield 2
-
-
 @workflow
 async def with_generator() -> list[int]:
-    """Holds a generator, which is not restorable yet."""
-    return [await step(number) for number in _numbers()]
+    """Holds a generator expression, which is not restorable yet."""
+    numbers = (number for number in (1, 2))
+    return [await step(number) for number in numbers]
 
 
 @workflow

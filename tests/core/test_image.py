@@ -104,7 +104,7 @@ def test_an_image_is_the_same_in_size_however_long_the_run_was() -> None:
 
 def test_what_cannot_be_written_down_is_said() -> None:
     run, _ = start(flows.with_generator)
-    with pytest.raises(NotNow, match="the generator `_numbers` is alive"):
+    with pytest.raises(NotNow, match="`with_generator.<locals>.<genexpr>` is not restorable"):
         image.take(run, KEY)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.cli.naming import load_module, shown, workflows_of
 from perdure.errors import NotAWorkflow
-from perdure.lang.diagnostics import ERROR, Diagnostic, render_all
+from perdure.lang.diagnostics import ERROR, NOTE, Diagnostic, render_all
 from perdure.workflows import collecting
 
 
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Print the diagnostics; 1 if there are errors."""
     found: list[Diagnostic] = []
-    checked: list[str] = []
+    checked: list[tuple[str, bool]] = []
     for name in options.modules:
         _check(name, found, checked)
     found = sorted(set(found))
@@ -37,11 +37,20 @@ def command(options: argparse.Namespace) -> int:
         print(render_all(found, colour=_wants_colour()))
     else:
         print(f"{len(checked)} workflow{'s' * (len(checked) != 1)} checked, nothing to say")
-    wrong = found if options.strict else [each for each in found if each.severity == ERROR]
+    if not options.json:
+        _tell_restorable(checked)
+    strictly = [each for each in found if each.severity != NOTE]
+    wrong = strictly if options.strict else [each for each in found if each.severity == ERROR]
     return 1 if wrong else 0
 
 
-def _check(name: str, found: list[Diagnostic], checked: list[str]) -> None:
+def _tell_restorable(checked: list[tuple[str, bool]]) -> None:
+    """Say of each workflow that could be started whether it can always be put on disk."""
+    for name, is_restorable in checked:
+        print(f"{name} is {'restorable' if is_restorable else 'restorable but where noted'}")
+
+
+def _check(name: str, found: list[Diagnostic], checked: list[tuple[str, bool]]) -> None:
     with collecting():
         module = load_module(name)
     flows = workflows_of(module)
@@ -50,8 +59,10 @@ def _check(name: str, found: list[Diagnostic], checked: list[str]) -> None:
             f"module `{name}` defines no workflow", remedy="decorate one with @workflow"
         )
     for flow in flows:
-        checked.append(flow.name)
-        found += [msgspec.structs.replace(each, file=shown(each.file)) for each in flow.diagnose()]
+        said = flow.diagnose()
+        if all(each.severity != ERROR for each in said):
+            checked.append((flow.name, all(each.severity != NOTE for each in said)))
+        found += [msgspec.structs.replace(each, file=shown(each.file)) for each in said]
 
 
 def _wants_colour() -> bool:

@@ -47,7 +47,9 @@ async def _no_steps() -> Any:
 
 
 def _step_type() -> type:
-    return type(_no_steps().asend(None))
+    step = _no_steps().asend(None)
+    step.close()
+    return type(step)
 
 
 _AWAIT = Future.__await__.__code__

@@ -6,11 +6,12 @@ Knows how a diagnostic looks, not how it is found.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-ERROR, WARNING = "error", "warning"
+ERROR, WARNING, NOTE = "error", "warning", "note"
 
 CODES: dict[str, str] = {
     "L101": "a workflow is an `async def`",
@@ -27,8 +28,9 @@ CODES: dict[str, str] = {
     "L202": "a class draws fresh values whenever it is built",
     "L203": "a class has a `__del__`, which may run early, late or twice",
     "L204": "a name that is defined nowhere",
+    "L301": "a function that cannot be put into an image while it waits",
 }
-"""Every code of a diagnostic. L1 are errors, L2 are warnings."""
+"""Every code of a diagnostic. L1 are errors, L2 are warnings, L3 are notes."""
 
 
 class Diagnostic(msgspec.Struct, frozen=True, order=True):
@@ -45,8 +47,12 @@ class Diagnostic(msgspec.Struct, frozen=True, order=True):
 
     @property
     def severity(self) -> str:
-        """`error` keeps a workflow from starting; `warning` does not."""
-        return ERROR if self.code.startswith("L1") else WARNING
+        """`error` keeps a workflow from starting; `warning` and `note` do not."""
+        return _SEVERITIES[self.code[:2]]
+
+
+_SEVERITIES = {"L1": ERROR, "L2": WARNING, "L3": NOTE}
+_STYLES = {ERROR: "31;1", WARNING: "33;1", NOTE: "36;1"}
 
 
 def at(
@@ -67,7 +73,7 @@ def at(
 def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     """Write a diagnostic as a good compiler would."""
     paint = _paint if colour else _plain
-    strong = "31;1" if diagnostic.severity == ERROR else "33;1"
+    strong = _STYLES[diagnostic.severity]
     head = paint(f"{diagnostic.severity} {diagnostic.code}", strong)
     place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column + 1}"
     number = str(diagnostic.line)
@@ -88,10 +94,11 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
 
 def render_all(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
     """Write all of them, and how many there are."""
-    errors = sum(each.severity == ERROR for each in diagnostics)
-    warnings = len(diagnostics) - errors
+    found = Counter(each.severity for each in diagnostics)
     blocks = [render(each, colour=colour) for each in diagnostics]
-    blocks.append(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}")
+    counts = [_count(found[ERROR], "error"), _count(found[WARNING], "warning")]
+    counts += [_count(found[NOTE], "note")] if found[NOTE] else []
+    blocks.append(", ".join(counts))
     return "\n\n".join(blocks)
 
 

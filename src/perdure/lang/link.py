@@ -197,10 +197,30 @@ def _capture(function: FunctionType, world: World) -> tuple[Capture, int]:
             capture.found += check_function(captured, node, source, world.key_of)
         if captured is function and node is not None:
             capture.found += check_workflow(node, source) + _check_place(function, node, source)
+    capture.found += _tails(capture)
     for cls, place in capture.classes.items():
         if is_user_module(cls.__module__):
             capture.found += check_class(cls, place, world) + check_shared(capture, cls, place)
     return capture, main
+
+
+def _tails(capture: Capture) -> list[Diagnostic]:
+    """Tell of every captured function that cannot be put into an image while it waits."""
+    found: list[Diagnostic] = []
+    sources = {id(source): source for _, source, _ in capture.functions}
+    for source in sources.values():
+        nodes = [node for _, each, node in capture.functions if each is source and node]
+        for tail in source.tails:
+            line = getattr(tail.node, "lineno", 0)
+            if any(_holds(node, line) for node in nodes):
+                what = f"`{tail.name}` cannot be put on disk while it waits: {tail.why}"
+                how = "nothing is lost, its facts recover it; await before, and use what came"
+                found.append(at(tail.node, source.file, source.lines, "L301", what, how))
+    return found
+
+
+def _holds(node: ast.AST, line: int) -> bool:
+    return bool(getattr(node, "lineno", 0) <= line <= getattr(node, "end_lineno", 0))
 
 
 def check_definition(function: FunctionType, world: World) -> None:

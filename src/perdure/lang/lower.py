@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from perdure.lang.hoist import Hoist
 from perdure.lang.reenter import Reenter, Site
 from perdure.lang.shape import (
     FUNCTIONS,
@@ -24,6 +23,7 @@ from perdure.lang.shape import (
     bound_names,
     is_generator,
 )
+from perdure.lang.statements import Hoist
 
 
 class Outline(NamedTuple):
@@ -35,9 +35,9 @@ class Outline(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """A function that cannot be imaged while it waits: where, and why."""
+    """A function that cannot be imaged while it waits: what stands in the way, and why."""
 
-    line: int
+    node: ast.AST
     name: str
     why: str
 
@@ -186,7 +186,7 @@ def _lower_one(
         made.lower()
     except CannotLower as cannot:
         node.body = before
-        lowered.tails.append(Tail(cannot.line, node.name, cannot.why))
+        lowered.tails.append(Tail(cannot.node, node.name, cannot.why))
         return
     lowered.functions.append(made)
 

@@ -24,7 +24,7 @@ class CannotLower(Exception):
 
     def __init__(self, node: ast.AST, why: str) -> None:
         super().__init__(why)
-        self.line: int = getattr(node, "lineno", 0)
+        self.node = node
         self.why = why
 
 
