@@ -8,7 +8,8 @@ what they handled, `with` without entering anew), and at the await itself `.pc` 
 One template for each compound statement; the statements inside of them stay the user's.
 """
 
-# pyright: reportPrivateUsage=false  -- the tables name methods of their own class
+# the tables name methods of their own class:
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

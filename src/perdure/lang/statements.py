@@ -3,7 +3,8 @@
 A construct is an entry in a table; what is missing there is left to run as it is.
 """
 
-# pyright: reportPrivateUsage=false  -- the table names methods of its own class
+# the table names methods of its own class:
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
