@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
 
+from perdure.core.kinds import kind_of
 from perdure.errors import NotNow
 from perdure.ordered import OrderedSet
 from perdure.value_types import shape_of
@@ -24,10 +25,11 @@ _HEAP_TYPE = 1 << 9
 
 def state_of(value: Any) -> Any:
     """Give the content of something that a program built for a run; None if there is none."""
-    taker = _STATES.get(type(value))
+    kind = kind_of(value)
+    taker = _STATES.get(kind)
     if taker is not None:
         return taker[0](value)
-    if type(value).__flags__ & _HEAP_TYPE and not isinstance(value, type):
+    if kind.__flags__ & _HEAP_TYPE and not isinstance(value, type):
         return user_state(value)
     return None
 
@@ -51,25 +53,27 @@ def put_user_state(value: Any, state: tuple[Any, dict[str, Any]]) -> None:
     if own is not None:
         for name in [name for name in own if name not in attributes]:
             del own[name]
-    shape_of(type(value)).fill(value, attributes)
+    shape_of(kind_of(value)).fill(value, attributes)
 
 
 _FILLERS: tuple[tuple[Any, Callable[..., object]], ...] = (
-    (dict, dict.update),
-    (list, list.extend),
-    (set, set.update),
+    (dict, dict[Any, Any].update),
+    (list, list[Any].extend),
+    (set, set[Any].update),
 )
 
 
 def user_state(value: Any) -> Any:
     """Give what an object of a user's class holds: as a container, and as attributes."""
+    held: Any = value
     content: Any = None
     if isinstance(value, dict):
-        content = list(dict.items(value))
+        mapping: Any = dict
+        content = list(mapping.items(held))
     elif isinstance(value, (list, set)):
         base: Any = list if isinstance(value, list) else set
-        content = list(base.__iter__(value))
-    return content, dict(shape_of(type(value)).take(value))
+        content = list(base.__iter__(held))
+    return content, dict(shape_of(kind_of(held)).take(held))
 
 
 def _cell_content(cell: CellType) -> Any:
@@ -97,8 +101,14 @@ def _put_pairs(value: Any, pairs: list[tuple[Any, Any]]) -> None:
 
 
 def _put_members(value: Any, members: list[Any]) -> None:
-    value.clear()
-    (value.update if isinstance(value, set) else value.extend)(members)
+    held: Any = value
+    held.clear()
+    (held.update if isinstance(value, set) else held.extend)(members)
+
+
+def _space(value: Any) -> dict[str, Any]:
+    held: dict[str, Any] = value.__dict__
+    return dict(held)
 
 
 def _put_dict(value: Any, state: dict[str, Any]) -> None:
@@ -115,6 +125,10 @@ def _put_bytes(value: bytearray, data: bytes) -> None:
     value[:] = data
 
 
+def _put_nothing(_: object, __: object) -> None:
+    return None
+
+
 def _not_cached(value: Any) -> None:
     if value.cache_info().currsize:
         raise NotNow(f"`functools.cache` of `{value.__qualname__}` holds results")
@@ -129,11 +143,11 @@ _STATES: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], None]]] = {
     Counter: (_pairs, _put_pairs),
     defaultdict: (_pairs, _put_pairs),
     bytearray: (bytes, _put_bytes),
-    array: (array.tobytes, _put_array),
+    array: (lambda held: held.tobytes(), _put_array),
     random.Random: (random.Random.getstate, random.Random.setstate),
     CellType: (_cell_content, _put_cell),
     FunctionType: (lambda function: function.__dict__ or None, _put_dict),
-    ChainMap: (lambda chain: dict(vars(chain)), _put_dict),
-    types.SimpleNamespace: (lambda space: dict(vars(space)), _put_dict),
-    type(functools.lru_cache(lambda: None)): (_not_cached, lambda *_: None),
+    ChainMap: (_space, _put_dict),
+    types.SimpleNamespace: (_space, _put_dict),
+    type(functools.lru_cache(lambda: None)): (_not_cached, _put_nothing),
 }

@@ -46,6 +46,7 @@ from perdure.core.facade import Handle
 from perdure.core.frames import UNSET, code_of, frame_of, has_begun
 from perdure.core.futures import PENDING, Callback, Future, Task
 from perdure.core.gates import Gate
+from perdure.core.kinds import kind_of
 from perdure.core.loop import Last
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
@@ -275,29 +276,27 @@ def _member(_: Writing, member: Any) -> Any:
 
 
 def _instance(_: Writing, value: Any) -> Any:
-    return R.new, (type(value),), shape_of(type(value)).take(value), None, None, R.fill
+    return R.new, (type(value),), shape_of(kind_of(value)).take(value), None, None, R.fill
 
 
 def _container(_: Writing, value: Any) -> Any:
     """Write an object of a user's class that is a dict, a list or a set besides."""
-    base = next(each for each in (dict, list, set) if isinstance(value, each))
+    bases: tuple[Any, ...] = (dict, list, set)
+    base = next(each for each in bases if isinstance(value, each))
     return R.container, (base, type(value)), user_state(value), None, None, put_user_state
 
 
 def _attrs(_: Writing, value: Any) -> Any:
-    record = value_types.record_of("attrs", type(value))
+    record = value_types.record_of("attrs", kind_of(value))
     return R.new, (type(value),), record.take(value), None, None, R.fill
 
 
 def _struct(_: Writing, value: Any) -> Any:
-    record = value_types.record_of("struct", type(value))
+    record = value_types.record_of("struct", kind_of(value))
     return R.struct, (type(value), record.take(value))
 
 
 def _error(_: Writing, error: BaseException) -> Any:
-    group = None
-    if isinstance(error, BaseExceptionGroup):
-        group = (error.message, list(error.exceptions))
     fields = [
         (base, name, value)
         for base, names in value_errors.FIELDS.items()
@@ -311,7 +310,14 @@ def _error(_: Writing, error: BaseException) -> Any:
         attributes[value_errors.BEFORE_KEY] = place
     links = (error.__cause__, error.__context__, error.__suppress_context__)
     state = (error.args, attributes, fields, *links)
-    return R.new_error, (type(error), group), state, None, None, R.fill_error
+    return R.new_error, (type(error), _group(error)), state, None, None, R.fill_error
+
+
+def _group(error: BaseException) -> Any:
+    held: Any = error
+    if isinstance(error, BaseExceptionGroup):
+        return held.message, list(held.exceptions)
+    return None
 
 
 def _never(what: str) -> Form:
@@ -348,7 +354,7 @@ def _cached(_: Writing, function: Any) -> Any:
 
 
 def _future(writing: Writing, future: Any) -> Any:
-    kind = type(future)
+    kind = kind_of(future)
     more: tuple[Any, ...]
     if kind is Task:
         more = _task(future)
@@ -372,9 +378,9 @@ _WAKE = Task.wake
 
 def _task(task: Task) -> tuple[Any, ...]:
     if task.state != PENDING:
-        return None, None, task._must_cancel, task.cancels, task.name, None
+        return None, None, task.must_cancel, task.cancels, task.name, None
     waits_on, context = task.waits_on, task.context
-    return task.coro, waits_on, task._must_cancel, task.cancels, task.name, context
+    return task.coro, waits_on, task.must_cancel, task.cancels, task.name, context
 
 
 def _call(call: Call) -> tuple[Any, ...]:
@@ -412,6 +418,7 @@ def _raw(_: Writing, raw: Raw) -> Any:
     return R.raw, (bytes(raw),)
 
 
+_DICT: dict[Any, Any] = {}
 _SLOTTED = (Timer, Gate, Callback, Handle, Guard, Steps, Last)
 
 FORMS: dict[type, Form | None] = {
@@ -434,9 +441,9 @@ FORMS: dict[type, Form | None] = {
     GeneratorType: _coroutine,
     AsyncGeneratorType: _coroutine,
     type(functools.lru_cache(lambda: None)): _cached,
-    type({}.keys()): _view("keys"),
-    type({}.values()): _view("values"),
-    type({}.items()): _view("items"),
+    type(_DICT.keys()): _view("keys"),
+    type(_DICT.values()): _view("values"),
+    type(_DICT.items()): _view("items"),
 }
 
 _HOOKS = (
@@ -445,7 +452,7 @@ _HOOKS = (
 )  # fmt: skip
 
 
-def form_of(kind: type) -> Form | None:
+def form_of(kind: Any) -> Form | None:
     """Give the form of a type that is not in the table; None leaves it to the pickler."""
     if issubclass(kind, type):
         return _class
@@ -487,8 +494,8 @@ ENGINE: list[Any] = [
     Finished, RunLogger, Refusal, OrderedSet, OrderedFrozenSet, groups.TaskGroup,
     groups.Timeout, locks.Lock, locks.Event, locks.Condition, locks.Semaphore,
     locks.BoundedSemaphore, locks.Barrier,
-    queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks._Waiting, tasks.AsCompleted,
-    CURRENT, put_user_state, tasks._settle, member, CoroutineType, GeneratorType,
+    queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks.Waiting, tasks.AsCompleted,
+    CURRENT, put_user_state, tasks.settle, member, CoroutineType, GeneratorType,
     AsyncGeneratorType, CellType, MethodType, deque, ..., NotImplemented,
 ]  # fmt: skip
 """What the engine is made of, in the order that every image knows it by."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from types import (
     AsyncGeneratorType,
     CellType,
@@ -21,13 +21,22 @@ from types import (
 from typing import Any
 
 from perdure.core.futures import Future, Task
+from perdure.core.kinds import kind_of
 from perdure.core.reentry import Again, Reentry, Unit
 from perdure.errors import NotNow
 
 Units = dict[int, tuple[int, Unit]]
 """By the identity of a code object: its number among the anchors, and its unit."""
 
-UNSET = type("UNSET", (), {"__slots__": (), "__repr__": lambda _: "<unset>"})()
+
+class _Unset:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+UNSET = _Unset()
 """Stands for a local that is not bound."""
 
 
@@ -42,7 +51,7 @@ def _wrapper_type() -> type:
     return type(wrapper)
 
 
-async def _no_steps() -> Any:
+async def _no_steps() -> AsyncGenerator[None, None]:
     yield
 
 
@@ -80,8 +89,9 @@ def standing(tasks: list[Task], units: Units) -> list[Stood]:
     """Give every frame of the tasks of a run, chain by chain, outermost first."""
     found: list[Stood] = []
     for task in tasks:
-        if type(task.coro) is not CoroutineType:
-            raise NotNow(f"{task.name} runs a `{type(task.coro).__qualname__}`")
+        kind = kind_of(task.coro)
+        if kind is not CoroutineType:
+            raise NotNow(f"{task.name} runs a `{kind.__qualname__}`")
         chain(task.coro, task.waits_on, units, found)
     return found
 
@@ -98,7 +108,7 @@ def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
         found.append(stood)
         inner = getattr(coro, _INNER[type(coro)])
         _take_locals(stood, getattr(coro, _FRAME[type(coro)]))
-        kind = type(inner)
+        kind = kind_of(inner)
         if kind in _LEAVES:
             return  # a generator that has yielded, and is asked for more by nobody now
         if kind is GeneratorType and inner.gi_code is _AWAIT:
@@ -147,9 +157,10 @@ def code_of(coro: Any) -> CodeType:
 
 def has_begun(coro: Any) -> bool:
     """Whether a coroutine or a generator has begun."""
-    if type(coro) is CoroutineType:
+    kind = kind_of(coro)
+    if kind is CoroutineType:
         return inspect.getcoroutinestate(coro) != inspect.CORO_CREATED
-    if type(coro) is GeneratorType:
+    if kind is GeneratorType:
         return inspect.getgeneratorstate(coro) != inspect.GEN_CREATED
     return ".r" in coro.ag_frame.f_locals
 
@@ -168,7 +179,8 @@ def place(coro: Any) -> str:
 
 def _take_locals(stood: Stood, frame: Any) -> None:
     held: Any = frame.f_locals
-    stood.at = at = held[".at"]
+    at: int = held[".at"]
+    stood.at = at
     get = held.get
     stood.values = tuple([get(name, UNSET) for name in stood.unit.saved[at]])
     shown = get(".c")
@@ -196,7 +208,7 @@ def begin_again(
     by_name = dict(zip(unit.cells, numbers, strict=True))
     free = tuple(cells.setdefault(by_name[name], CellType()) for name in code.co_freevars)
     coro = _called(FunctionType(code, space, code.co_name, None, free))
-    step = coro.asend(None) if type(coro) is AsyncGeneratorType else coro
+    step = coro.asend(None) if kind_of(coro) is AsyncGeneratorType else coro
     reentry = Reentry(at, step)
     unit.begin(reentry)
     stopped = run_in(step.send, None)
@@ -225,8 +237,8 @@ def give_back(reentry: Reentry, unit: Unit, values: tuple[Any, ...], wait: Any) 
     reentry.wait = wait
     for name in names:
         if name[:2] in _ERRORS:
-            error = reentry.locals.get(name)
-            if type(error) is tuple and len(error) == 2:
+            error: Any = reentry.locals.get(name)
+            if kind_of(error) is tuple and len(error) == 2:
                 error = error[1]
             if isinstance(error, BaseException):
                 reentry.contexts[name] = (error, error.__context__)
@@ -246,6 +258,6 @@ class Child:
 
     def __await__(self) -> Any:
         """Give what drives it."""
-        return self.step.__await__() if type(self.step) is CoroutineType else self.step
+        return self.step.__await__() if kind_of(self.step) is CoroutineType else self.step
 
     __iter__ = __await__

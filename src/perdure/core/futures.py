@@ -291,7 +291,7 @@ _STATES = ("pending", "cancelled", "finished")
 class Task(Future):
     """A coroutine on the loop, one step at a time."""
 
-    __slots__ = ("_must_cancel", "cancels", "context", "coro", "name", "waits_on")
+    __slots__ = ("cancels", "context", "coro", "must_cancel", "name", "waits_on")
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ class Task(Future):
         self.coro: Any = coro
         self.context = context if context is not None else contextvars.copy_context()
         self.waits_on: Any = None
-        self._must_cancel = False
+        self.must_cancel = False
         self.cancels = 0
         self.name = str(name) if name is not None else loop.task_name()
         loop.tasks[self.number] = self
@@ -351,7 +351,7 @@ class Task(Future):
         if self.cancels > 0:
             self.cancels -= 1
             if LATE_UNCANCEL and self.cancels == 0:
-                self._must_cancel = False
+                self.must_cancel = False
         return self.cancels
 
     def cancel(self, msg: Any = None) -> bool:
@@ -362,7 +362,7 @@ class Task(Future):
         if self.waits_on is not None and self.waits_on.cancel(msg=msg):
             return True
         # It is about to run, or what it waits on cannot be cancelled: on its next step.
-        self._must_cancel = True
+        self.must_cancel = True
         self.message = msg
         return True
 
@@ -394,10 +394,10 @@ class Task(Future):
         """Run the coroutine to its next await. Never called while an exception is handled."""
         if self.state != PENDING:
             raise InvalidStateError(f"step(): already done: {self!r}, {error!r}")
-        if self._must_cancel:
+        if self.must_cancel:
             if not isinstance(error, CancelledError):
                 error = self._make_cancelled_error()
-            self._must_cancel = False
+            self.must_cancel = False
         self.waits_on = None
         loop = self.loop
         loop.enter_task(self)
@@ -423,8 +423,8 @@ class Task(Future):
             loop.leave_task(self)
 
     def _returned(self, value: Any) -> None:
-        if self._must_cancel:  # it was cancelled by its own last step
-            self._must_cancel = False
+        if self.must_cancel:  # it was cancelled by its own last step
+            self.must_cancel = False
             self._end(CANCELLED)
         else:
             self.value = value
@@ -459,8 +459,8 @@ class Task(Future):
 
     def _wait_on(self, awaited: Any) -> None:
         self.waits_on = awaited
-        if self._must_cancel and awaited.cancel(msg=self.message):
-            self._must_cancel = False
+        if self.must_cancel and awaited.cancel(msg=self.message):
+            self.must_cancel = False
 
     def _await_foreign(self, awaited: Any) -> None:
         if awaited.get_loop() is not self.loop.facade:

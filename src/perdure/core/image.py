@@ -39,6 +39,7 @@ from perdure.core.frames import (
     standing,
 )
 from perdure.core.futures import Task
+from perdure.core.kinds import kind_of
 from perdure.core.loop import Host
 from perdure.core.reentry import Unit, engine_codes, unit_of
 from perdure.core.remade import READING, Reading
@@ -173,7 +174,7 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         """Say how a value is written."""
-        kind = type(value)
+        kind = kind_of(value)
         forms = self.writing.forms
         if kind not in forms:
             forms[kind] = form_of(kind)

@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any
 
 from perdure.core.ambient import CURRENT
+from perdure.core.kinds import kind_of
 from perdure.lang.lower import Outline
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 
@@ -152,7 +153,7 @@ class Unit:
     @staticmethod
     def aenter(manager: Any) -> Any:
         """Begin to enter an asynchronous context manager."""
-        cls = type(manager)
+        cls = kind_of(manager)
         enter = _special(cls, "__aenter__")
         leave = _special(cls, "__aexit__")
         if enter is None or leave is None:
@@ -162,7 +163,7 @@ class Unit:
     @staticmethod
     def aexit(manager: Any, error: BaseException | None) -> Any:
         """Begin to leave an asynchronous context manager."""
-        leave: Any = type(manager).__aexit__
+        leave = kind_of(manager).__aexit__
         if error is None:
             left = leave(manager, None, None, None)
         else:
@@ -187,7 +188,7 @@ class Unit:
     @staticmethod
     def anext(iterator: Any) -> Any:
         """Begin the next turn of an asynchronous loop."""
-        return type(iterator).__anext__(iterator)
+        return kind_of(iterator).__anext__(iterator)
 
 
 def _told(function: Any) -> str:
@@ -199,7 +200,7 @@ def _told(function: Any) -> str:
     return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
 
 
-def _special(cls: type, name: str) -> Any:
+def _special(cls: Any, name: str) -> Any:
     """Give a special method as the interpreter looks it up."""
     for owner in cls.__mro__:
         if name in vars(owner):
@@ -207,13 +208,17 @@ def _special(cls: type, name: str) -> Any:
     return None
 
 
-def _no_protocol(cls: type, protocol: str, second: str, first: Any) -> str:
+def _no_protocol(cls: Any, protocol: str, second: str, first: Any) -> str:
     missed = f" (missed {second} method)" if first is not None else ""
     return f"'{cls.__name__}' object does not support the {protocol} protocol{missed}"
 
 
 def _awaitable(value: Any, what: str, method: str) -> Any:
-    if hasattr(type(value), "__await__") or hasattr(value, "cr_code") or hasattr(value, "gi_code"):
+    if (
+        hasattr(kind_of(value), "__await__")
+        or hasattr(value, "cr_code")
+        or hasattr(value, "gi_code")
+    ):
         return value
     raise TypeError(
         f"'{what}' received an object from {method} that does not implement "
@@ -334,7 +339,7 @@ class Guard:
     __slots__ = ("inside", "manager", "run")
 
     def __init__(self, manager: Any, run: Any) -> None:
-        cls = type(manager)
+        cls = kind_of(manager)
         enter = _special(cls, "__enter__")
         if enter is None or _special(cls, "__exit__") is None:
             raise TypeError(_no_protocol(cls, "context manager", "__exit__", enter))
@@ -345,21 +350,22 @@ class Guard:
     def __enter__(self) -> Any:
         if self.inside:
             return None
-        value = type(self.manager).__enter__(self.manager)
+        value = kind_of(self.manager).__enter__(self.manager)
         self.inside = True
         return value
 
     def __exit__(self, *left: object) -> Any:
         if CURRENT.get() is not self.run:
             return None
-        return type(self.manager).__exit__(self.manager, *left)
+        return kind_of(self.manager).__exit__(self.manager, *left)
 
 
 _ITERABLES: tuple[Any, ...] = ([], (), range(0), range(1 << 70), "", "é", b"", bytearray())
-_STEADY = frozenset({type(iter(each)) for each in _ITERABLES})
+_STEADY: frozenset[Any] = frozenset({type(iter(each)) for each in _ITERABLES})
 """Iterators of the builtins that are written down as a container and a position."""
 
-_WALKED = frozenset(
+_DICT: dict[Any, Any] = {}
+_WALKED: frozenset[Any] = frozenset(
     {dict, set, frozenset, OrderedSet, OrderedFrozenSet}
-    | {type({}.keys()), type({}.values()), type({}.items())}
+    | {type(_DICT.keys()), type(_DICT.values()), type(_DICT.items())}
 )

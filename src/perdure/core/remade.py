@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import decimal
 import sys
+from collections.abc import AsyncGenerator
 from contextvars import Context
 from types import AsyncGeneratorType, CellType, CoroutineType, FunctionType, MethodType
 from typing import Any, cast
@@ -22,6 +23,7 @@ from perdure.core.ambient import CURRENT
 from perdure.core.calls import Call, Target
 from perdure.core.frames import UNSET
 from perdure.core.futures import PENDING, Future, Task
+from perdure.core.kinds import kind_of
 from perdure.core.prelude import tasks
 from perdure.core.reentry import Walk
 from perdure.errors import BadImage
@@ -32,7 +34,7 @@ _HEAP_TYPE = 1 << 9
 FUTURES: dict[type, tuple[str, ...]] = {
     Future: (),
     tasks.Gathering: tasks.Gathering.__slots__,
-    tasks._Shield: tasks._Shield.__slots__,
+    tasks.Shield: tasks.Shield.__slots__,
 }
 """Futures of the engine, and what each holds beyond what all hold."""
 
@@ -46,6 +48,7 @@ def slots_of(cls: Any) -> tuple[str, ...]:
 
 
 _slots: dict[Any, tuple[str, ...]] = {}
+_WRAPPERS: tuple[Any, ...] = (staticmethod, classmethod)
 
 
 async def _ended_coroutine() -> None:
@@ -57,7 +60,7 @@ def _ended_generator() -> Any:
 
 
 def _ended_steps() -> Any:
-    async def steps() -> Any:
+    async def steps() -> AsyncGenerator[None, None]:
         yield
 
     made = steps()
@@ -139,10 +142,10 @@ class Reading:
         return MethodType(function, owner)
 
     @staticmethod
-    def attribute(kind: Any, name: str) -> Any:
+    def attribute(kind: type, name: str) -> Any:
         """Give a function that a class holds."""
-        found = vars(kind)[name]
-        return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+        found: Any = vars(kind)[name]
+        return found.__func__ if isinstance(found, _WRAPPERS) else found
 
     def stand_in(self, key: str) -> Any:
         """Give what stands for something of the outside."""
@@ -195,7 +198,7 @@ class Reading:
     @staticmethod
     def fill(made: Any, state: dict[str, Any]) -> None:
         """Give an object its attributes, below its properties and `__setattr__`."""
-        shape_of(type(made)).fill(made, state)
+        shape_of(kind_of(made)).fill(made, state)
 
     @staticmethod
     def struct(kind: Any, fields: dict[str, Any]) -> Any:
@@ -257,7 +260,7 @@ class Reading:
 
     @staticmethod
     def _fill_task(task: Task, more: tuple[Any, ...]) -> None:
-        coro, task.waits_on, task._must_cancel, task.cancels, task.name, context = more
+        coro, task.waits_on, task.must_cancel, task.cancels, task.name, context = more
         task.coro = coro
         task.context = Context() if context is None else context
 
@@ -300,7 +303,7 @@ class Reading:
         made.args = args
         shape_of(type(made)).fill(made, attributes)
         for base, name, value in fields:
-            vars(base)[name].__set__(made, value)
+            base.__dict__[name].__set__(made, value)
         made.__cause__, made.__context__ = cause, context
         made.__suppress_context__ = suppress
 

@@ -34,7 +34,8 @@ def leaf(node: Any, made: Made) -> list[ast.stmt]:
 
 def loops(node: Any, made: Made, body: list[ast.stmt]) -> list[ast.stmt]:
     """Give the loops of a comprehension around what is done in them."""
-    for number, each in reversed(list(enumerate(node.generators))):
+    generators: list[ast.comprehension] = node.generators
+    for number, each in reversed(list(enumerate(generators))):
         for condition in reversed(each.ifs):
             body = [Made(condition).branch(condition, body)]
         iterable = each.iter if number else made.name(".0")

@@ -7,7 +7,7 @@ await is evaluated, and kept, before it. Only expressions and statements that aw
 A construct is an entry in one of two tables; what is missing there is left to run as it is.
 """
 
-# the tables name methods of their own class:
+# The tables name private methods of their own class.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ what they handled, `with` without entering anew), and at the await itself `.pc` 
 One template for each compound statement; the statements inside of them stay the user's.
 """
 
-# the tables name methods of their own class:
+# The tables name private methods of their own class.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

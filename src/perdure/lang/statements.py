@@ -3,7 +3,7 @@
 A construct is an entry in a table; what is missing there is left to run as it is.
 """
 
-# the table names methods of its own class:
+# The table names private methods of its own class.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

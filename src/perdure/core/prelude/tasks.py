@@ -47,7 +47,7 @@ async def sleep(delay: float, result: Any = None) -> Any:
         raise ValueError("Invalid delay: NaN (not a number)")
     run: Run = here()
     future = Future(run)
-    timer = run.arm_in(delay, _settle, future)
+    timer = run.arm_in(delay, settle, future)
     try:
         await future
     finally:
@@ -55,7 +55,8 @@ async def sleep(delay: float, result: Any = None) -> Any:
     return result
 
 
-def _settle(future: Future) -> None:
+def settle(future: Future) -> None:
+    """End a future, unless something else has."""
     if not future.done():
         future.set_result(None)
 
@@ -214,7 +215,7 @@ def _ignore(future: Any, waiter: Any) -> None:
 # --- wait, as_completed
 
 
-class _Waiting:
+class Waiting:
     """Counts down to the moment that `wait` returns."""
 
     def __init__(self, futures: list[Any], waiter: Future, return_when: str) -> None:
@@ -224,9 +225,10 @@ class _Waiting:
         self.left = len(futures)
 
     def done(self, future: Any) -> None:
+        """Count one future that has ended."""
         self.left -= 1
         if self.left <= 0 or self.return_when == FIRST_COMPLETED or self._is_failure(future):
-            _settle(self.waiter)
+            settle(self.waiter)
 
     def _is_failure(self, future: Any) -> bool:
         return (
@@ -251,10 +253,10 @@ async def wait(
         raise TypeError("Passing coroutines is forbidden, use tasks explicitly.")
     run: Run = here()
     waiter = Future(run)
-    waiting = _Waiting(futures, waiter, return_when)
+    waiting = Waiting(futures, waiter, return_when)
     timer = None
     if timeout is not None:
-        timer = run.arm_in(timeout, _settle, waiter)
+        timer = run.arm_in(timeout, settle, waiter)
     for future in futures:
         _listen(future, waiting.done)
     try:
@@ -388,7 +390,7 @@ async def _next_or(step: Any, default: Any) -> Any:
 # --- shield, wait_for
 
 
-class _Shield(Future):
+class Shield(Future):
     """Stands before a future, so that a cancellation ends here."""
 
     __slots__ = ("inner",)
@@ -400,6 +402,7 @@ class _Shield(Future):
         self.notify(self.outer_done)
 
     def inner_done(self, inner: Any) -> None:
+        """End as the inner future has ended."""
         if self.cancelled():
             if not inner.cancelled():
                 inner.exception()
@@ -411,6 +414,7 @@ class _Shield(Future):
             self.set_result(inner.result())
 
     def outer_done(self, _: object) -> None:
+        """Leave the inner future to itself."""
         if not self.inner.done():
             _ignore(self.inner, self.inner_done)
 
@@ -419,7 +423,7 @@ def shield(arg: Any) -> Any:
     """Keep a cancellation of the waiting task away from `arg`."""
     run: Run = here()
     inner = run.ensure_future(arg)
-    return inner if inner.done() else _Shield(run, inner)
+    return inner if inner.done() else Shield(run, inner)
 
 
 async def _cancel_and_wait(future: Any) -> None:
@@ -427,7 +431,7 @@ async def _cancel_and_wait(future: Any) -> None:
     waiter = Future(run)
 
     def done(_: object) -> None:
-        _settle(waiter)
+        settle(waiter)
 
     _listen(future, done)
     try:
@@ -467,10 +471,10 @@ async def _wait_for_as_task(fut: Any, timeout: float | None) -> Any:
     if future is not None:
         return await _wait_for_no_time(future)
     waiter = Future(run)
-    timer = run.arm_in(timeout, _settle, waiter)
+    timer = run.arm_in(timeout, settle, waiter)
 
     def done(_: object) -> None:
-        _settle(waiter)
+        settle(waiter)
 
     future = run.ensure_future(fut)
     _listen(future, done)
