@@ -30,8 +30,10 @@ from tests.tidy.tree import ROOT, Finding, source_modules
 LAYERS = {
     "ground": (
         "errors",
+        "kinds",
         "limits",
         "ordered",
+        "registry",
         "value_convert",
         "value_errors",
         "value_forms",
@@ -50,7 +52,6 @@ LAYERS = {
         "combinators",
         "config",
         "reactive",
-        "registry",
         "testing",
         "workflows",
     ),
@@ -71,7 +72,8 @@ ALLOWED = {
     ("testing.crash_child", "print()"): "says what differs to the process that asked",
     ("core.run", "import random"): "each run has a generator of its own, seeded",
     ("core.vocabulary", "import asyncio"): "says what asyncio's names mean inside of a run",
-    ("lang.containers", "import random"): "copies a generator of the user's, state and all",
+    ("lang.containers", "import random"): "names the type of a generator of the user's",
+    ("lang.makers", "import random"): "copies a generator of the user's, state and all",
     ("lang.source", "compile()"): "proves a module's text against its live code",
 }
 

@@ -90,6 +90,12 @@ class Action(Generic[P, R_co]):
             idempotent=idempotent,
             at_most_once=at_most_once,
         )
+        return self.pinned(policy)
+
+    def pinned(self, policy: Policy) -> Action[P, R_co]:
+        """Give the same action under a policy; itself, if that is its own."""
+        if policy == self.policy:
+            return self
         return Action(self.function, self.name, policy, register_it=False)
 
 

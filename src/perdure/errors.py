@@ -64,6 +64,18 @@ class NotAWorkflow(PerdureError):
     code = "E105"
 
 
+class NotStorable(PerdureError):
+    """A program refers to something that can be neither written down nor found by a name."""
+
+    code = "E106"
+
+
+class BadProgram(PerdureError):
+    """The text of a program is damaged, or what it names is not in this process."""
+
+    code = "E107"
+
+
 # --- E2: values -----------------------------------------------------------------------
 
 
@@ -150,6 +162,12 @@ class BadImage(PerdureError):
     """An image is damaged, forged, or of another program or Python; the run refolds instead."""
 
     code = "E309"
+
+
+class ClassChanged(PerdureError):
+    """A class that a run refers to was changed, and facts of before cannot be folded with it."""
+
+    code = "E311"
 
 
 class CrashDiffers(PerdureError):

@@ -54,10 +54,22 @@ class Refusal(Exception):
 
 def named(cls: type) -> str:
     """Return `module:qualname`; the script that was started goes by its importable name."""
-    module = cls.__module__
-    if module in _MAIN_NAMES:
-        module = _main_name()
-    return f"{module}:{cls.__qualname__}"
+    return f"{canonical(cls.__module__)}:{cls.__qualname__}"
+
+
+def canonical(module: str) -> str:
+    """Return the name by which every process knows a module, that of the started script too."""
+    return _main_name() if module in _MAIN_NAMES else module
+
+
+def live_module(name: str) -> ModuleType | None:
+    """Return the module of that name, if it is imported here; the started script has its own."""
+    for each in ("__main__", name) if name == _main_name() else (name,):
+        module: Any = sys.modules.get(each)
+        if issubclass(type(module), ModuleType):
+            found: ModuleType = module
+            return found
+    return None
 
 
 def reference(cls: type) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Generator
@@ -70,6 +71,14 @@ class Workflow(Generic[P, R_co]):
             return self.function(*args, **kwargs)
         self.accepts(*args, **kwargs)
         return perform(run, self.target, args, kwargs, site(), self.policy)
+
+    def pinned(self, policy: Policy) -> Workflow[P, R_co]:
+        """Give the same workflow under a policy; itself, if that is its own."""
+        if policy == self.policy:
+            return self
+        made = copy.copy(self)
+        made.policy = policy
+        return made
 
     def program(self) -> Program:
         """Link the workflow, or raise `Refused` with everything that is wrong with it.

@@ -32,9 +32,11 @@ async def sell():
 """
 
 PRICING = """
+PRICES = {{"pear": {price}}}
+
 class Prices:
     def of(self, item):
-        return {price}
+        return PRICES[item]
 """
 
 
@@ -80,11 +82,20 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_method_that_changed_between_the_runs_stops_the_refold(shop: Path) -> None:
+def test_data_of_a_class_that_changed_between_the_runs_stops_the_refold(shop: Path) -> None:
     (ran,) = elsewhere.ask(jobs("shop:sell"), shop)
     (shop / "pricing.py").write_text(PRICING.format(price=6))
     (again,) = elsewhere.ask(jobs("shop:sell", logs=[ran["log"]]), shop)
     stopped_at(again, 2, "5", "6")
+
+
+def test_a_class_that_changed_between_the_runs_makes_another_program(shop: Path) -> None:
+    (ran,) = elsewhere.ask(jobs("shop:sell"), shop)
+    pricing = shop / "pricing.py"
+    pricing.write_text(pricing.read_text().replace("PRICES[item]", "PRICES[item] + 1"))
+    (again,) = elsewhere.ask(jobs("shop:sell", logs=[ran["log"]]), shop)
+    assert again["refused"] == 1
+    assert "E306 the run was started on program" in again["text"]
 
 
 def test_a_method_that_did_not_change_stops_nothing(shop: Path) -> None:

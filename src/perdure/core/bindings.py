@@ -13,16 +13,20 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from perdure.core import clock, console
+from perdure.core.calls import Target
 from perdure.core.clock import Refusal
+from perdure.core.policy import Policy
 from perdure.core.prelude import groups, locks, queues, tasks
-from perdure.core.reentry import ENGINE_MODULES, Unit, engine_codes, set_engine_codes
+from perdure.core.reentry import ENGINE_MODULES, Unit, engine_codes
 from perdure.core.run import Run
-from perdure.lang.inplace import restorable_classes, restorable_module
+from perdure.lang.inplace import named, restorable_classes, restorable_module
 from perdure.lang.lower import Outline
-from perdure.lang.names import every_code
 from perdure.lang.outside import ONLY_BARE, OUTSIDE, remedy_for
 from perdure.ordered import OrderedFrozenSet, OrderedSet
+from perdure.registry import lookup
 
 Binder = Callable[[Run], Any]
 
@@ -128,7 +132,7 @@ def bind(run: Run, value: Any) -> Any:
         return BoundModule(run, value) if value.__name__ in BOUND_MODULES else value
     key = key_of(value)
     if key is None:
-        logger = _logger_name(value)
+        logger = logger_of(value)
         if logger is None:
             return value
         return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
@@ -150,10 +154,11 @@ def is_bound(value: Any) -> bool:
     """Whether a run sees something else in the place of `value`."""
     if isinstance(value, ModuleType):
         return value.__name__ in BOUND_MODULES
-    return key_of(value) is not None or _logger_name(value) is not None
+    return key_of(value) is not None or logger_of(value) is not None
 
 
-def _logger_name(value: Any) -> str | None:
+def logger_of(value: Any) -> str | None:
+    """Give the name of a logger, or `None`."""
     logging = sys.modules.get("logging")
     if logging is not None and isinstance(value, (logging.Logger, logging.LoggerAdapter)):
         return str(value.name)
@@ -213,15 +218,14 @@ def _module_importer(run: Run) -> Callable[..., Any]:
 def prepare() -> None:
     """Make the engine's own coroutines restorable, once, before anything of them runs."""
     if not engine_codes():
-        tops = [code for name in ENGINE_MODULES for code in restorable_module(name, _SELF)]
-        tops += restorable_classes("contextlib", _SELF)  # what `@asynccontextmanager` waits in
-        tops += [each.__code__ for each in _WRAPPERS]
-        every = {id(each): each for code in tops for each in every_code(code)}
-        set_engine_codes(list(every.values()))
+        for name in ENGINE_MODULES:
+            engine_codes().update(restorable_module(sys.modules[name], _SELF))
+        # What `@asynccontextmanager` waits in, and the functions that it makes around the user's.
+        engine_codes().update(restorable_classes(contextlib, _SELF))
+        engine_codes().update(named(_MANAGERS))
 
 
-_WRAPPERS = (contextlib.contextmanager, contextlib.asynccontextmanager)
-"""Functions of libraries that make functions around the user's, which a run may hold."""
+_MANAGERS: Any = (contextlib.contextmanager, contextlib.asynccontextmanager)
 
 _SELF: Any = sys.modules[__name__]
 
@@ -229,6 +233,20 @@ _SELF: Any = sys.modules[__name__]
 def unit(module: str, outline: Outline, *, own: bool) -> Unit:
     """Give what the code of a restorable function finds its helpers in."""
     return Unit(module, outline, own=own)
+
+
+def callee_of(value: Any) -> dict[str, Any] | None:
+    """Give what tells an action or a workflow, its policy included, or `None`."""
+    target = getattr(value, "target", None)
+    if type(target) is not Target:
+        return None
+    return {"kind": target.kind, "name": target.name, "policy": msgspec.to_builtins(value.policy)}
+
+
+def callee(told: dict[str, Any]) -> Any:
+    """Give the action or the workflow that was told, under the policy that was told."""
+    policy = msgspec.convert(told["policy"], Policy)
+    return lookup(told["kind"], told["name"]).pinned(policy)
 
 
 def load(key: str) -> Any:

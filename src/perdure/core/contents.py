@@ -15,8 +15,8 @@ from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
 
-from perdure.core.kinds import kind_of
 from perdure.errors import NotNow
+from perdure.kinds import kind_of
 from perdure.ordered import OrderedSet
 from perdure.value_types import shape_of
 

@@ -21,6 +21,7 @@ from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
     CellType,
+    CodeType,
     CoroutineType,
     FunctionType,
     GeneratorType,
@@ -46,7 +47,6 @@ from perdure.core.facade import Handle
 from perdure.core.frames import UNSET, code_of, frame_of, has_begun
 from perdure.core.futures import PENDING, Callback, Future, Task
 from perdure.core.gates import Gate
-from perdure.core.kinds import kind_of
 from perdure.core.loop import Last
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
@@ -54,6 +54,7 @@ from perdure.core.reentry import Guard, Steps, Walk
 from perdure.core.remade import FUTURES, READING, Reading, slots_of
 from perdure.core.timers import Timer
 from perdure.errors import NotNow
+from perdure.kinds import kind_of
 from perdure.lang.source import member
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 from perdure.value_types import shape_of
@@ -143,7 +144,7 @@ def _function(writing: Writing, function: FunctionType) -> Any:
         found = _in_class(function) or _stood_in(writing, function)
         if found is not None:
             return found
-    if id(code) not in writing.run.anchors.numbers:
+    if id(code) not in writing.run.anchors.shared.refs:
         raise NotNow(
             f"`{function.__qualname__}` of `{function.__module__}` is a library's function"
         )
@@ -161,6 +162,14 @@ def _function(writing: Writing, function: FunctionType) -> Any:
     )
     args = (READING, code, own, module, function.__closure__ or ())
     return R.function, args, state, None, None, R.fill_function
+
+
+def _code(writing: Writing, code: CodeType) -> Any:
+    """Write code that the program did not capture: it stays where it is, and has a name."""
+    ref = writing.run.anchors.shared.refs.get(id(code))
+    if ref is None:
+        raise NotNow(f"the code of `{code.co_qualname}` is a library's")
+    return R.code, (READING, ref)
 
 
 def _in_class(function: FunctionType) -> Any:
@@ -235,8 +244,9 @@ def _local_class(writing: Writing, cls: type) -> Any:
         for key, value in vars(cls).items()
         if key not in _MADE_BY_TYPE and type(value) is not MemberDescriptorType
     }
+    refs = writing.run.anchors.shared.refs
     for each in held.values():
-        if type(each) is FunctionType and id(each.__code__) not in writing.run.anchors.numbers:
+        if type(each) is FunctionType and id(each.__code__) not in refs:
             raise NotNow(f"{name} has code that was made for it: `{each.__qualname__}`")
     args = (kind, cls.__name__, cls.__bases__, held)
     return R.local_class, args, cls.__qualname__, None, None, R.fill_class
@@ -425,6 +435,7 @@ FORMS: dict[type, Form | None] = {
     **dict.fromkeys((Future, Task, Call, *FUTURES), _future),
     **dict.fromkeys(_SLOTTED, _slotted),
     CellType: _cell,
+    CodeType: _code,
     CoroutineType: _coroutine,
     FunctionType: _function,
     MethodType: _method,

@@ -21,12 +21,12 @@ from types import (
 from typing import Any
 
 from perdure.core.futures import Future, Task
-from perdure.core.kinds import kind_of
 from perdure.core.reentry import Again, Reentry, Unit
 from perdure.errors import NotNow
+from perdure.kinds import kind_of
 
-Units = dict[int, tuple[int, Unit]]
-"""By the identity of a code object: its number among the anchors, and its unit."""
+Units = dict[int, tuple[int | str, Unit]]
+"""By the identity of a code object: its number among the anchors or its name, and its unit."""
 
 
 class _Unset:
@@ -72,7 +72,7 @@ class Stood:
 
     __slots__ = ("at", "cells", "child", "code", "coro", "unit", "values", "wait")
 
-    def __init__(self, coro: Any, code: int, unit: Unit) -> None:
+    def __init__(self, coro: Any, code: int | str, unit: Unit) -> None:
         self.coro = coro
         self.code = code
         self.unit = unit

@@ -17,7 +17,6 @@ import pickle
 import struct
 import sys
 import weakref
-import zlib
 from hashlib import blake2b
 from types import CellType, CodeType
 from typing import Any, NamedTuple
@@ -39,12 +38,12 @@ from perdure.core.frames import (
     standing,
 )
 from perdure.core.futures import Task
-from perdure.core.kinds import kind_of
 from perdure.core.loop import Host
 from perdure.core.reentry import Unit, engine_codes, unit_of
 from perdure.core.remade import READING, Reading
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, NotNow, PerdureError
+from perdure.kinds import kind_of
 from perdure.limits import LIMITS
 
 _PROTOCOL = 3
@@ -53,9 +52,9 @@ _PROTOCOL = 3
 MAGIC = b"PDI"
 VERSION = 1
 _MAC_BYTES = 16
-_HEAD = struct.Struct(">3sBBB16sII")
-"""Magic, version, minor of Python, version of lowering, hash of the program, checksum of the
-anchors, length of what is told of the frames."""
+_HEAD = struct.Struct(">3sBBB16sI")
+"""Magic, version, minor of Python, version of lowering, hash of the program, length of what is
+told of the frames."""
 
 LOWERING = 1
 """Raised whenever lowered code or an engine's class changes shape."""
@@ -96,8 +95,11 @@ class Shared(NamedTuple):
     """What all runs of a program refer to by number."""
 
     anchors: list[Any]
+    refs: dict[int, int | str]
+    """By the identity of a code object: its number, or its name."""
+    named: dict[str, CodeType]
+    """Code of the engine's and of the user's classes, which stays where it is, by name."""
     units: Units
-    checksum: int
     primed: _Reader
     forms: dict[type, Any]
     """How each kind of thing is written; lives as long as the program, for its classes do."""
@@ -138,20 +140,25 @@ def shared_of(program: Any) -> Shared:
     known: Shared | None = getattr(program, "shared_anchors", None)
     if known is not None:
         return known
-    codes = [*engine_codes(), *program.codes]
-    anchors = [UNSET, *ENGINE, *codes]
-    first = len(anchors) - len(codes)
+    anchors = [UNSET, *ENGINE]
+    assert len(anchors) <= _FIRST_CODE
+    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes
+    named = engine_codes() | program.class_codes
+    refs: dict[int, int | str] = {id(code): name for name, code in named.items()}
+    refs.update({id(code): _FIRST_CODE + i for i, code in enumerate(program.codes)})
     units = {
-        id(code): (first + i, unit)
-        for i, code in enumerate(codes)
+        id(code): (refs[id(code)], unit)
+        for code in (*named.values(), *program.codes)
         if (unit := unit_of(code)) is not None
     }
-    text = " ".join(f"{code.co_qualname}:{code.co_firstlineno}" for code in codes)
-    checksum = zlib.crc32(f"{len(ENGINE)} {text} {len(program.recipes)}".encode())
     made = program.shared_anchors = Shared(
-        anchors, units, checksum, _Reader(b"", None, 0, anchors), dict(FORMS)
+        anchors, refs, named, units, _Reader(b"", None, 0, anchors), dict(FORMS)
     )
     return made
+
+
+_FIRST_CODE = 256
+"""The number of the first code of the program: what the engine is made of may grow up to here."""
 
 
 def anchors_of(run: Run) -> Anchors:
@@ -205,7 +212,7 @@ def _written(
     ]
     frames_told = _encode_head(head)
     file = io.BytesIO()
-    file.write(_head_of(run.program, anchors.shared, len(frames_told)))
+    file.write(_head_of(run.program, len(frames_told)))
     file.write(frames_told)
     try:
         writer = _Writer(file, writing)
@@ -222,13 +229,13 @@ def _written(
     return file.getvalue()
 
 
-def _head_of(program: Program, shared: Shared, length: int) -> bytes:
+def _head_of(program: Program, length: int) -> bytes:
     own = bytes.fromhex(program.hash[:32])
-    return _HEAD.pack(MAGIC, VERSION, sys.version_info[1], LOWERING, own, shared.checksum, length)
+    return _HEAD.pack(MAGIC, VERSION, sys.version_info[1], LOWERING, own, length)
 
 
 _encode_head = msgspec.msgpack.Encoder().encode
-_decode_head = msgspec.msgpack.Decoder(list[tuple[int, int, bool, tuple[int, ...]]]).decode
+_decode_head = msgspec.msgpack.Decoder(list[tuple[int | str, int, bool, tuple[int, ...]]]).decode
 
 
 def _content(cell: CellType) -> tuple[bool, Any]:
@@ -303,13 +310,13 @@ def _restored(run: Run, payload: bytes) -> Run:
     run.context.run(CURRENT.set, run)
     run.context.run(run.program.prepare)
     shared = shared_of(run.program)
-    end = _HEAD.size + _check_head(run.program, payload, shared)
+    end = _HEAD.size + _check_head(run.program, payload)
     head = _decode_head(payload[_HEAD.size : end])
     run.space = run.program.instantiate(run)
-    reading = Reading(run)
+    reading = Reading(run, shared)
     entered = None if run.host is None else run.host.enter(run)
     try:
-        made = _begin_frames(run, reading, head, shared.anchors)
+        made = _begin_frames(run, reading, head)
     finally:
         if run.host is not None:
             run.host.leave(run, entered)
@@ -324,25 +331,24 @@ def _restored(run: Run, payload: bytes) -> Run:
     return run
 
 
-def _check_head(program: Program, payload: bytes, shared: Shared) -> int:
-    magic, version, minor, lowering, own, checksum, length = _HEAD.unpack_from(payload)
+def _check_head(program: Program, payload: bytes) -> int:
+    magic, version, minor, lowering, own, length = _HEAD.unpack_from(payload)
     if magic != MAGIC or version != VERSION or lowering != LOWERING:
         raise BadImage("the image is of another version of Perdure")
     if minor != sys.version_info[1]:
         raise BadImage(f"the image is of Python 3.{minor}")
-    if own != bytes.fromhex(program.hash[:32]) or checksum != shared.checksum:
-        raise BadImage("the image is of another program, or a class of it has changed")
+    if own != bytes.fromhex(program.hash[:32]):
+        raise BadImage("the image is of another program")
     return int(length)
 
 
-def _begin_frames(
-    run: Run, reading: Reading, head: list[Any], anchors: list[Any]
-) -> list[tuple[Any, Any, Unit]]:
+def _begin_frames(run: Run, reading: Reading, head: list[Any]) -> list[tuple[Any, Any, Unit]]:
     """Begin all frames, those of outer functions first: inner ones share their cells."""
     made: list[Any] = [None] * len(head)
-    for i in sorted(range(len(head)), key=lambda i: _depth(anchors[head[i][0]])):
-        code, at, _, numbers = head[i]
-        unit = unit_of(anchors[code])
+    codes = [reading.code(ref) for ref, _, _, _ in head]
+    for i in sorted(range(len(head)), key=lambda i: _depth(codes[i])):
+        _, at, _, numbers = head[i]
+        unit = unit_of(codes[i])
         assert unit is not None
         space = reading.space(unit.module, own=unit.own)
         coro, reentry = begin_again(unit, at, numbers, reading.cells, space, run.context.copy().run)

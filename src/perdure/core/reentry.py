@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from perdure.core.ambient import CURRENT
-from perdure.core.kinds import kind_of
+from perdure.kinds import kind_of
 from perdure.lang.lower import Outline
 from perdure.ordered import OrderedFrozenSet, OrderedSet
 
@@ -234,16 +234,11 @@ ENGINE_MODULES = [
 ]  # fmt: skip
 """Modules of the engine whose coroutines stand in images."""
 
-_engine: list[CodeType] = []
+_engine: dict[str, CodeType] = {}
 
 
-def set_engine_codes(codes: list[CodeType]) -> None:
-    """Say what code of the engine is restorable; said once, before the first run is linked."""
-    _engine[:] = codes
-
-
-def engine_codes() -> list[CodeType]:
-    """Give all code of the engine that a run may hold frames of."""
+def engine_codes() -> dict[str, CodeType]:
+    """Give all code of the engine that a run may hold frames of, by name; filled once."""
     return _engine
 
 

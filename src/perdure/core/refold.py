@@ -8,7 +8,7 @@ from perdure.core.effects import outline
 from perdure.core.facts import Row, Started
 from perdure.core.loop import Host
 from perdure.core.run import Applied, Program, Run
-from perdure.errors import Diverged, PerdureError, WrongFact
+from perdure.errors import ClassChanged, Diverged, PerdureError, WrongFact
 
 
 def refold(program: Program, rows: Iterable[Row], host: Host | None = None) -> Run:
@@ -21,6 +21,12 @@ def refold(program: Program, rows: Iterable[Row], host: Host | None = None) -> R
 
 def fold_again(run: Run, row: Row) -> Applied:
     """Fold one row of a log again, and hold it against what it caused before."""
+    if run.program.changed:
+        names = ", ".join(f"`{name}`" for name in run.program.changed)
+        raise ClassChanged(
+            f"{names} changed since the run began, and fact {row.seq} was folded before that",
+            remedy="bring the old class back, or move the run to a program of today",
+        )
     if row.seq != run.seq + 1:
         raise WrongFact(
             f"row {row.seq} follows row {run.seq}", remedy="the log has a gap, or is out of order"

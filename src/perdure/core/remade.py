@@ -11,7 +11,7 @@ import decimal
 import sys
 from collections.abc import AsyncGenerator
 from contextvars import Context
-from types import AsyncGeneratorType, CellType, CoroutineType, FunctionType, MethodType
+from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FunctionType, MethodType
 from typing import Any, cast
 
 from msgspec import Raw
@@ -23,10 +23,10 @@ from perdure.core.ambient import CURRENT
 from perdure.core.calls import Call, Target
 from perdure.core.frames import UNSET
 from perdure.core.futures import PENDING, Future, Task
-from perdure.core.kinds import kind_of
 from perdure.core.prelude import tasks
 from perdure.core.reentry import Walk
 from perdure.errors import BadImage
+from perdure.kinds import kind_of
 from perdure.value_types import shape_of
 
 _HEAP_TYPE = 1 << 9
@@ -72,11 +72,22 @@ def _ended_steps() -> Any:
 class Reading:
     """What makes things again while an image is read."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: Any, shared: Any) -> None:
         self.run = run
+        self.shared = shared
         self.coroutines: list[Any] = []
         self.cells: dict[int, CellType] = {}
         self.walks: list[tuple[Walk, int, int]] = []
+
+    def code(self, ref: int | str) -> CodeType:
+        """Give code by its number, or by its name."""
+        if isinstance(ref, int):
+            numbered: CodeType = self.shared.anchors[ref]
+            return numbered
+        found: CodeType | None = self.shared.named.get(ref)
+        if found is None:
+            raise BadImage(f"`{ref.partition('#')[0]}` is not what it was when the image was taken")
+        return found
 
     def frame(self, number: int) -> Any:
         """Give a coroutine that has begun."""
@@ -116,9 +127,10 @@ class Reading:
         if own:
             found: dict[str, Any] = self.run.space.modules[module]
             return found
-        if module not in sys.modules:
+        live = value_types.live_module(module)
+        if live is None:
             raise BadImage(f"there is no module `{module}` in this process")
-        return vars(sys.modules[module])
+        return vars(live)
 
     @staticmethod
     def fill_function(function: Any, state: tuple[Any, ...]) -> None:
@@ -150,6 +162,8 @@ class Reading:
     def stand_in(self, key: str) -> Any:
         """Give what stands for something of the outside."""
         module, _, name = key.partition(":")
+        if (name and key not in bindings.BOUND) or module not in bindings.BOUND_MODULES:
+            raise BadImage(f"the image names `{key}`")
         return bindings.bind(self.run, bindings.load(key) if name else sys.modules[module])
 
     # --- classes and their instances

@@ -65,7 +65,17 @@ class Program(Protocol):
 
     @property
     def codes(self) -> list[CodeType]:
-        """All code of the user's that a run may execute, in an order that every process has."""
+        """All code that the program captured, in an order that every process has."""
+        ...
+
+    @property
+    def class_codes(self) -> dict[str, CodeType]:
+        """Code of the user's classes, which stays where it is, by name."""
+        ...
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Classes that are not what they were when the program was linked."""
         ...
 
     @property

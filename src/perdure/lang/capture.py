@@ -13,19 +13,14 @@ import io
 import sys
 import sysconfig
 import types
-from collections import (
-    ChainMap,
-    UserDict,
-    UserList,
-    UserString,
-)
 from collections.abc import Callable, Iterator
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from typing import Any, cast
 
 from perdure.errors import SourceUnproved
-from perdure.lang.containers import CONTAINERS
+from perdure.lang.containers import CAPTURERS
 from perdure.lang.diagnostics import Diagnostic, at
+from perdure.lang.makers import COPIED, DICT, LIST, SET, codes_named
 from perdure.lang.names import attribute_names, global_names, import_module, imported_modules
 from perdure.lang.recipes import (
     Bound,
@@ -146,9 +141,9 @@ class Capture:
             return Same(value)
         if self.world.is_bound(value):
             return Bound(value)
-        maker = _MAKERS.get(kind)
-        if maker is not None:
-            return maker(self, value, place)
+        capturer = _CAPTURERS.get(kind)
+        if capturer is not None:
+            return capturer(self, value, place)
         if isinstance(value, types.ModuleType):
             return self._module(value, position)
         if isinstance(value, type):
@@ -162,8 +157,8 @@ class Capture:
             return Same(value)
         if _is_named_tuple(value):
             members = self._each(value, place) or ()
-            return Frozen(functools.partial(_named_tuple, value.__class__), members)
-        if kind in _COPIED or self.is_user(kind.__module__):
+            return Frozen("namedtuple", (value.__class__,), members)
+        if kind in COPIED or self.is_user(kind.__module__):
             return self._instance(value, place)
         return Same(value)
 
@@ -176,7 +171,8 @@ class Capture:
             return self._wrapper(value, place)
         try:
             source = module_source(sys.modules[name])
-            code = source.lowered(value.__code__, self.world)
+            where = source.where(value.__code__)
+            code = source.lowered(where, self.world)
         except SourceUnproved as error:
             line = value.__code__.co_firstlineno
             at_line = Place(
@@ -191,8 +187,8 @@ class Capture:
         inside = functools.partial(Place, source, node)
         return Function(
             code,
-            source.plain(value.__code__),
-            name,
+            where,
+            source,
             value.__name__,
             value.__qualname__,
             self._each(value.__defaults__, inside("default")),
@@ -228,6 +224,7 @@ class Capture:
                 self.capture(module, Place(source, node, name))
 
     def _wrapper(self, value: types.FunctionType, place: Place) -> Recipe:
+        name = value.__globals__.get("__name__", "")
         contents = [_content(cell) for cell in value.__closure__ or ()]
         simple = all(isinstance(each, (types.FunctionType, type, *ATOMS)) for each in contents)
         wraps = any(
@@ -237,8 +234,13 @@ class Capture:
         )
         if not (simple and wraps):
             return Same(value)
-        cells = tuple(self._cell(cell, place) for cell in value.__closure__ or ())
-        return Frozen(functools.partial(_rewrap, value), cells)
+        cells = [self._cell(cell, place) for cell in value.__closure__ or ()]
+        held = {name: each for name, each in vars(value).items() if name != "__wrapped__"}
+        told = (value.__name__, value.__qualname__, value.__module__, value.__doc__)
+        words = tuple((value.__kwdefaults__ or {}).items())
+        args = (_library_code(name, value), name, told, value.__defaults__, words, tuple(held))
+        members = (*cells, *(each for _, each in self._pairs(held, place) or ()))
+        return Frozen("wrapper", args, members)
 
     def _cell(self, cell: types.CellType, place: Place) -> int:
         known = self.index.get(id(cell))
@@ -276,7 +278,8 @@ class Capture:
         return len(self.recipes) > before
 
     def _instance(self, value: Any, place: Place) -> Recipe:
-        for base in (_DICT, _LIST, _SET):
+        self.classes.setdefault(value.__class__, place)
+        for base in (DICT, LIST, SET):
             if issubclass(value.__class__, base):
                 return self._subclass(value, base, place)
         if issubclass(value.__class__, _BY_VALUE) or hasattr(value.__class__, "__perdure__"):
@@ -287,38 +290,23 @@ class Capture:
         parts = self._pairs(state, place) or ()
         if _is_frozen(value) and all(isinstance(self.recipes[part], Same) for _, part in parts):
             return Same(value)
-        return Instance(functools.partial(_bare, value.__class__), parts)
+        return Instance(value.__class__, parts)
 
     def _subclass(self, value: Any, base: Any, place: Place) -> Recipe:
         """Capture an object of a user's class that is a list, a dict or a set besides."""
         flat: list[Any] = [*value]
-        if base is _DICT:
+        if base is DICT:
             flat = [each for pair in _pairs_of(value) for each in pair]
         state = dict(_state(value))
         members = tuple(self.capture(each, place) for each in (*flat, *state.values()))
-        fill = functools.partial(_fill_subclass, base, len(flat), tuple(state))
-        return Items(functools.partial(base.__new__, value.__class__), fill, members)
-
-
-_COPIED: tuple[Any, ...] = (types.SimpleNamespace, UserDict, UserList, UserString, ChainMap)
-"""Containers of the standard library that are plain objects: copied like the user's own."""
+        args = (value.__class__, len(flat), tuple(state))
+        return Items(f"subclass of {base.__name__}", args, members)
 
 
 def _is_named_tuple(value: object) -> bool:
     kind = type(value)
     return isinstance(value, tuple) and hasattr(kind, "_fields")
 
-
-def _named_tuple(kind: Any, members: list[Any]) -> Any:
-    return _TUPLE.__new__(kind, members)
-
-
-_DICT: Any = dict
-_LIST: Any = list
-_SET: Any = set
-_TUPLE: Any = tuple
-_OBJECT: Any = object
-"""The bases whose own methods copy an object of the user's, whatever its class overrides."""
 
 _BY_VALUE = (BaseException, tuple, str, int, float)
 _EMPTY = object()
@@ -337,27 +325,12 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _pairs_of(value: Any) -> list[tuple[Any, Any]]:
-    return [(key, _DICT.__getitem__(value, key)) for key in _DICT.__iter__(value)]
-
-
-def _bare(cls: Any) -> Any:
-    return cls.__new__(cls) if cls in _COPIED else _OBJECT.__new__(cls)
+    return [(key, DICT.__getitem__(value, key)) for key in DICT.__iter__(value)]
 
 
 def _is_frozen(value: Any) -> bool:
     params: Any = getattr(value.__class__, "__dataclass_params__", None)
     return getattr(params, "frozen", False) is True
-
-
-def _fill_subclass(base: Any, count: int, names: tuple[str, ...], made: Any, members: Any) -> None:
-    flat = members[:count]
-    if base is _DICT:
-        _DICT.update(made, zip(flat[::2], flat[1::2], strict=True))
-    elif base is _LIST:
-        _LIST.extend(made, flat)
-    else:
-        _SET.update(made, flat)
-    made.__dict__.update(zip(names, members[count:], strict=True))
 
 
 def _state(value: Any) -> Iterator[tuple[str, Any]]:
@@ -367,18 +340,12 @@ def _state(value: Any) -> Iterator[tuple[str, Any]]:
             yield name, getattr(value, name)
 
 
-def _rewrap(function: types.FunctionType, cells: list[Any]) -> types.FunctionType:
-    made = types.FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(cells),
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(made, function)
-    made.__dict__.pop("__wrapped__", None)
-    return made
+def _library_code(module: str, function: types.FunctionType) -> Any:
+    """Name the code of a function that a library made; the code itself, if no name leads to it."""
+    code = function.__code__
+    found = list(codes_named(module, code.co_qualname))
+    place = next((i for i, each in enumerate(found) if each is code), None)
+    return code if place is None else (code.co_qualname, place)
 
 
 def _problem(value: Any) -> tuple[str, str, str] | None:
@@ -397,7 +364,7 @@ def _problem(value: Any) -> tuple[str, str, str] | None:
     return None
 
 
-_MAKERS: dict[type, Callable[[Any, Any, Any], Recipe]] = {
+_CAPTURERS: dict[type, Callable[[Any, Any, Any], Recipe]] = {
     types.FunctionType: Capture.function,
-    **CONTAINERS,
+    **CAPTURERS,
 }

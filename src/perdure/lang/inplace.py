@@ -8,32 +8,51 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from perdure.errors import SourceUnproved
+from perdure.lang.names import every_code
 from perdure.lang.recipes import World
 from perdure.lang.source import made_in_place, module_source, original_of
 
-
-def restorable_classes(name: str, world: World) -> list[CodeType]:
-    """Make the methods of the classes of a module restorable; give their code, in order."""
-    module = sys.modules.get(name)
-    if module is None:
-        return []
-    return [code for function in _methods_in(module) for code in _restorable(function, world)]
+Codes = dict[str, CodeType]
+"""Code by a name that tells where it stands and what its text is: the same in every process."""
 
 
-def restorable_module(name: str, world: World) -> list[CodeType]:
+def restorable_classes(module: ModuleType, world: World) -> Codes:
+    """Make the methods of the classes of a module restorable; give their code by name."""
+    return _each(_methods_in(module), world)
+
+
+def restorable_module(module: ModuleType, world: World) -> Codes:
     """Make all of a module restorable, in which nobody looks at dead locals: the engine's own."""
-    module = sys.modules[name]
     module_source(module).lean = True
-    found: list[CodeType] = []
-    for value in vars(module).values():
-        if isinstance(value, FunctionType) and value.__module__ == name:
-            found += _restorable(value, world)
-    return found + restorable_classes(name, world)
+    functions = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    ]
+    return _each(functions, world) | restorable_classes(module, world)
+
+
+def named(functions: Iterable[FunctionType]) -> Codes:
+    """Give the code of functions that stay as they are by name."""
+    return _numbered((_name(each), each.__code__) for each in functions)
+
+
+def _each(functions: Iterable[FunctionType], world: World) -> Codes:
+    return _numbered(pair for each in functions for pair in _restorable(each, world))
+
+
+def _numbered(tops: Iterable[tuple[str, CodeType]]) -> Codes:
+    return {
+        f"{name}.{number}": each
+        for name, code in tops
+        for number, each in enumerate(every_code(code))
+    }
 
 
 def _methods_in(module: ModuleType) -> Iterator[FunctionType]:
@@ -61,19 +80,27 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield part
 
 
-def _restorable(function: FunctionType, world: World) -> list[CodeType]:
-    if not _awaits(original_of(function.__code__)):
-        return []
+def _restorable(function: FunctionType, world: World) -> Iterator[tuple[str, CodeType]]:
+    original = original_of(function.__code__)
+    if not _awaits(original):
+        return
     try:
         source = module_source(sys.modules[function.__module__])
-        code = source.lowered(function.__code__, world, own_sets=False)
+        code = source.lowered(source.where(original), world, own_sets=False)
+        name = _name(function)
     except (SourceUnproved, KeyError):
-        return []  # it runs as it is, and what waits in it is recovered by its facts
+        return  # it runs as it is, and what waits in it is recovered by its facts
     if function.__code__ is not code:
-        original = original_of(function.__code__)
         function.__code__ = code
         made_in_place(code, original)
-    return [code]
+    yield name, code
+
+
+def _name(function: FunctionType) -> str:
+    source = module_source(sys.modules[function.__module__])
+    where = source.where(function.__code__)
+    text = zlib.crc32(source.text_of(where).encode(errors="surrogatepass"))
+    return f"{where.module}:{where.qualname}#{text:08x}"
 
 
 _SUSPENDS = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR

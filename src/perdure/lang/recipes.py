@@ -10,9 +10,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from types import CellType, CodeType, FunctionType, MemberDescriptorType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from perdure.errors import NotHere
+from perdure.lang.makers import CONTAINERS, WHOLES, bare
+
+
+class Where(NamedTuple):
+    """Where the text of a function stands."""
+
+    module: str
+    """The module, by the name that every process knows it by."""
+    qualname: str
+    line: int
+    place: int
+    """Which of the functions of that name and line it is: lambdas may share both."""
+    flags: int
+    """What its module imported from `__future__`, and whether `types.coroutine` made it one."""
+
+
+class Source(Protocol):
+    """What a function needs of the text of its module."""
+
+    text: str
+
+    def text_of(self, where: Where) -> str:
+        """Give the lines of a function as they are written."""
+        ...
 
 
 class World(Protocol):
@@ -28,6 +52,22 @@ class World(Protocol):
 
     def prepare(self) -> None:
         """Make ready what every program needs."""
+        ...
+
+    def callee_of(self, value: Any) -> dict[str, Any] | None:
+        """Give what tells an action or a workflow, its policy included, or `None`."""
+        ...
+
+    def callee(self, told: dict[str, Any]) -> Any:
+        """Give the action or the workflow that was told, under the policy that was told."""
+        ...
+
+    def load(self, key: str) -> Any:
+        """Give what a `module:name` leads to that is bound or refused."""
+        ...
+
+    def logger_of(self, value: Any) -> str | None:
+        """Give the name of a logger, or `None`."""
         ...
 
     def unit(self, module: str, outline: Any, *, own: bool) -> Any:
@@ -99,42 +139,44 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A container: how to make an empty one, its members, and how to put them in."""
+    """A container: its kind, what that is told, and the members that are put into it."""
 
-    make: Callable[[], Any]
-    fill: Callable[[Any, list[Any]], object]
+    kind: str
+    args: tuple[Any, ...]
     members: tuple[int, ...]
 
     def build(self, builder: Builder, index: int) -> None:
         """Make it empty, then fill it: a member may refer to it."""
-        made = builder.built[index] = self.make()
-        self.fill(made, [builder.get(member) for member in self.members])
+        make, fill = CONTAINERS[self.kind]
+        made = builder.built[index] = make(*self.args)
+        fill(made, [builder.get(member) for member in self.members], *self.args)
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
     """A tuple, a frozenset, a partial: made of its members in one go."""
 
-    make: Callable[[list[Any]], Any]
+    kind: str
+    args: tuple[Any, ...]
     members: tuple[int, ...]
 
     def build(self, builder: Builder, index: int) -> None:
         """Build the members first; one of them may lead back here, and have made it."""
         members = [builder.get(member) for member in self.members]
         if index not in builder.built:
-            builder.built[index] = self.make(members)
+            builder.built[index] = WHOLES[self.kind](members, *self.args)
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
     """An object of a user's class, copied without running any of its code."""
 
-    make: Callable[[], Any]
+    cls: type
     state: tuple[tuple[str, int], ...]
 
     def build(self, builder: Builder, index: int) -> None:
         """Make it bare, then give it its attributes."""
-        made = builder.built[index] = self.make()
+        made = builder.built[index] = bare(self.cls)
         own = getattr(made, "__dict__", None)
         for name, member in self.state:
             value = builder.get(member)
@@ -164,9 +206,10 @@ class Function:
 
     code: CodeType
     """What runs: restorable."""
-    plain: CodeType
-    """What the user wrote: a program is hashed by that."""
-    module: str
+    where: Where
+    """Where its text stands."""
+    source: Source
+    """The module that it is of; a program is hashed by the lines of its functions."""
     name: str
     qualname: str
     defaults: tuple[int, ...] | None = None
@@ -181,7 +224,8 @@ class Function:
         cells = tuple(builder.get(cell) for cell in self.cells)
         if index in builder.built:
             return  # a cell led back here, and made it
-        made = FunctionType(self.code, builder.spaces[self.module], self.name, None, cells)
+        space = builder.spaces[self.where.module]
+        made = FunctionType(self.code, space, self.name, None, cells)
         builder.built[index] = made
         made.__qualname__ = self.qualname
         made.__doc__ = self.doc

@@ -7,6 +7,7 @@ from __future__ import annotations
 import __future__ as future_features
 
 import ast
+import hashlib
 import inspect
 import linecache
 import sys
@@ -16,10 +17,12 @@ from typing import Any
 
 from perdure.errors import SourceUnproved
 from perdure.lang.lower import Tail, compiled, lower, with_units
-from perdure.lang.recipes import World
+from perdure.lang.recipes import Where, World
+from perdure.value_types import canonical, live_module
 
 Key = tuple[str, int]
 """What a function is found by in a module: its qualified name and its first line."""
+
 
 _FUTURE = sum(
     getattr(future_features, name).compiler_flag for name in future_features.all_feature_names
@@ -43,34 +46,59 @@ class ModuleSource:
 
     def nodes(self, code: CodeType) -> list[ast.AST]:
         """Give the definitions that `code` may come from: one, unless lambdas share a line."""
+        return self._nodes_of((code.co_qualname, code.co_firstlineno))
+
+    def _nodes_of(self, key: Key) -> list[ast.AST]:
         if self._nodes is None:
             self._nodes = {}
-            for key, node in _definitions(self.tree, ""):
-                self._nodes.setdefault(key, []).append(node)
-        return self._nodes.get((code.co_qualname, code.co_firstlineno), [])
+            for each, node in _definitions(self.tree, ""):
+                self._nodes.setdefault(each, []).append(node)
+        return self._nodes.get(key, [])
 
-    def lowered(self, code: CodeType, world: World, *, own_sets: bool = True) -> CodeType:
-        """Give the restorable code of a live function, after proving that the text is its own.
+    def where(self, code: CodeType) -> Where:
+        """Say where the text of a live function stands, after proving that it is its own."""
+        code = original_of(code)
+        name, line = key = _key(code)
+        flags = code.co_flags & (_FUTURE | _ITERABLE)
+        return Where(canonical(self.name), name, line, self._place(code, key), flags)
+
+    def lowered(self, where: Where, world: World, *, own_sets: bool = True) -> CodeType:
+        """Give the restorable code of a function.
 
         With `own_sets` it builds the sets of the run, which only code on its namespace can.
         """
-        code = original_of(code)
-        key = _key(code)
-        place = self._place(code, key)
-        flags = code.co_flags & _FUTURE
+        flags = where.flags & _FUTURE
         if (own_sets, flags) not in self._lowered:
             self._lowered[own_sets, flags] = self._lower(flags, world, own_sets=own_sets)
-        lowered: CodeType = self._lowered[own_sets, flags][key][place]
-        if code.co_flags & _ITERABLE:
+        codes = self._lowered[own_sets, flags].get((where.qualname, where.line), [])
+        if where.place >= len(codes):
+            raise SourceUnproved(f"there is no `{where.qualname}` at {self.file}:{where.line}")
+        lowered = codes[where.place]
+        if where.flags & _ITERABLE:
             lowered = lowered.replace(co_flags=lowered.co_flags | _ITERABLE)
         return lowered
 
-    def plain(self, code: CodeType) -> CodeType:
-        """Give the code of a function as it is written, whatever the flags of this process."""
-        code = original_of(code)
-        key = _key(code)
-        plain: CodeType = self._live_codes(code.co_flags & _FUTURE, 0)[key][self._place(code, key)]
-        return plain
+    def text_of(self, where: Where) -> str:
+        """Give the lines of a function as they are written."""
+        node: Any = self._node_of(where)
+        last = len(self.lines) if node is None else int(node.end_lineno)
+        return "\n".join(self.lines[where.line - 1 : last])
+
+    def annotations_of(self, where: Where) -> dict[str, str]:
+        """Give the annotations of a function as text, as under `from __future__`."""
+        node: Any = self._node_of(where)
+        arguments = getattr(node, "args", None)
+        if arguments is None or isinstance(node, ast.Lambda):
+            return {}
+        every = [*arguments.posonlyargs, *arguments.args, arguments.vararg]
+        every += [*arguments.kwonlyargs, arguments.kwarg]
+        given = [(each.arg, each.annotation) for each in every if each is not None]
+        given.append(("return", node.returns))
+        return {name: ast.unparse(each) for name, each in given if each is not None}
+
+    def _node_of(self, where: Where) -> ast.AST | None:
+        nodes = self._nodes_of((where.qualname, where.line))
+        return nodes[min(where.place, len(nodes) - 1)] if nodes else None
 
     def _place(self, code: CodeType, key: Key) -> int:
         """Give which of the functions of a key a live one is; one that is none is not proved."""
@@ -91,7 +119,8 @@ class ModuleSource:
         made = lower(tree, lean=self.lean)
         self.tails = made.tails
         code = compiled(made, lambda tree: self._compile(tree, flags, 0))
-        units = [world.unit(self.name, each.outline, own=own_sets) for each in made.functions]
+        name = canonical(self.name)
+        units = [world.unit(name, each.outline, own=own_sets) for each in made.functions]
         code = with_units(code, units)
         return _by_key(code)
 
@@ -205,6 +234,26 @@ def member(value: Any) -> Any:
 # --- finding the text of a module
 
 _sources: dict[str, ModuleSource] = {}
+
+
+def stored_source(name: str, text: str) -> ModuleSource:
+    """Give the source of a module from the text that a program keeps: maybe not today's text."""
+    live = live_module(name)
+    if live is not None and _readable(live) == text:
+        return module_source(live)
+    key = f"{name}@{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if key not in _sources:
+        shown = f"{name.rpartition('.')[2]}.py@{key.rpartition('@')[2][:4]}"
+        linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
+        _sources[key] = ModuleSource(name, shown, text)
+    return _sources[key]
+
+
+def _readable(module: ModuleType) -> str | None:
+    try:
+        return _text_of(module)
+    except SourceUnproved:
+        return None
 
 
 def source_of(function: FunctionType) -> ModuleSource:
