@@ -170,7 +170,6 @@ def test_what_a_method_prints_is_an_effect(capsys: Any) -> None:
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.xfail(strict=True, reason="the host replaces sys.stdout, and leaves sys.stderr")
 def test_what_a_method_prints_to_stderr_is_an_effect() -> None:
     assert run_in_memory(flows.a_method_prints).printed == ["from a method", "to stderr"]
 
