@@ -241,8 +241,17 @@ class Engine:
             answer = Answer(0, error=error)
         self._answered(effect, answer)
 
+    async def ended(self) -> None:
+        """Wait for the end of the run, and of children that clean up after it."""
+        await self.finished
+        for child in list(self.children.values()):
+            await child.ended()
+
     def waits_for(self) -> str:
         """Say what the run waits for, when nothing can happen any more."""
+        return ", ".join(self._waits()) or "nothing that it named"
+
+    def _waits(self) -> list[str]:
         run = self.memory.run
         parts = [f"signal `{name}`" for name in run.mailbox.waiting]
         parts += [
@@ -251,7 +260,7 @@ class Engine:
         parts += [
             f"{task.name} at {place}" for task in run.tasks.values() if (place := _place(task))
         ]
-        return ", ".join(parts) or "nothing that it named"
+        return parts + [each for child in self.children.values() for each in child._waits()]
 
     def revoke(self, effect: Revoke) -> None:
         """Tell the body of a call that nobody waits for it."""
@@ -369,7 +378,7 @@ async def _carry_out(memory: MemoryRun, first: Started, script: Script, events: 
         loop.call_at(event.after_us / 1_000_000, _come, engine, event.fact)
     loop.explain = engine.waits_for
     engine.feed(first)
-    await engine.finished
+    await engine.ended()
     script.check()
 
 
