@@ -182,10 +182,9 @@ def test_what_lies_outside_is_refused_however_it_is_reached(number: int) -> None
     gives(flows.tries, number, result=NotHere.code)
 
 
-@pytest.mark.parametrize("number", range(len(flows.HOLES)))
-@pytest.mark.xfail(strict=True, reason="a way out that nothing stands in")
-def test_what_lies_outside_is_refused_by_the_back_door_too(number: int) -> None:
-    gives(flows.tries_a_hole, number, result=NotHere.code)
+@pytest.mark.xfail(strict=True, reason="a path is a value like any other: its methods are its own")
+def test_what_a_path_reaches_is_refused() -> None:
+    gives(flows.reads_a_path, result=NotHere.code)
 
 
 def test_what_lies_outside_may_be_recorded() -> None:

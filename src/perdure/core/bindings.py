@@ -125,7 +125,7 @@ class BoundModule(ModuleType):
 def bind(run: Run, value: Any) -> Any:
     """Give what `value` is inside of `run`: a stand-in, a refusal, or itself."""
     if isinstance(value, ModuleType):
-        return BoundModule(run, value) if value.__name__ in BOUND_MODULES else value
+        return BoundModule(run, value) if _is_bound_module(value) else value
     key = key_of(value)
     if key is None:
         logger = _logger_name(value)
@@ -149,8 +149,13 @@ def key_of(value: Any) -> str | None:
 def is_bound(value: Any) -> bool:
     """Whether a run sees something else in the place of `value`."""
     if isinstance(value, ModuleType):
-        return value.__name__ in BOUND_MODULES
+        return _is_bound_module(value)
     return key_of(value) is not None or _logger_name(value) is not None
+
+
+def _is_bound_module(module: ModuleType) -> bool:
+    # `os.path` has a name of its own on every system.
+    return module.__name__ in BOUND_MODULES or module is sys.modules["os.path"]
 
 
 def _logger_name(value: Any) -> str | None:
