@@ -19,7 +19,7 @@ from perdure.core.effects import Say
 from perdure.core.refold import refold
 from perdure.errors import Diverged, NotHere
 from perdure.node.host import HOST
-from perdure.testing import run_in_memory
+from perdure.testing import crash_everywhere, run_in_memory
 from tests.core import elsewhere
 from tests.core import world_flows as flows
 from tests.core.fold import Folded, completed
@@ -88,9 +88,23 @@ def test_naive_times_are_those_of_the_zone_of_the_run(machine: str, monkeypatch:
         time.tzset()
 
 
-@pytest.mark.xfail(strict=True, reason="a subclass of the user's inherits the real now()")
 def test_a_subclass_tells_the_time_of_the_run() -> None:
     gives(flows.later_now, result=True)
+
+
+def test_subclasses_of_time_keep_their_own_methods() -> None:
+    result = [
+        "Later 2025-12-31 19:00:00",
+        "Later 2026-01-01 00:00:00+00:00",
+        "Later 1969-12-31 19:00:00",
+        "Later 1970-01-01 00:00:00+00:00",
+        "Later 2000-01-01 00:00:00",
+        "Day 2025-12-31",
+        "Day 1969-12-31",
+        True,
+    ]
+    gives(flows.subclasses_of_time, result=result, zone="America/New_York")
+    crash_everywhere(flows.subclasses_of_time)
 
 
 def test_outside_of_a_run_now_is_now() -> None:

@@ -74,6 +74,17 @@ async def measures() -> list[float]:
 class Later(datetime.datetime):
     """A subclass of the user's."""
 
+    def tells(self) -> str:
+        return f"{type(self).__name__} {self}"
+
+    @classmethod
+    def utcnow(cls) -> Later:
+        return cls(2000, 1, 1)
+
+
+class Day(date):
+    """Another."""
+
 
 @workflow
 async def uses_the_classes() -> list[Any]:
@@ -129,6 +140,22 @@ async def local_from_a_timestamp() -> list[str]:
 @workflow
 async def later_now() -> bool:
     return abs(Later.now() - Moment.now()) < datetime.timedelta(seconds=1)
+
+
+@workflow
+async def subclasses_of_time() -> list[Any]:
+    kind = Later
+    await act()
+    days = [Day.today(), Day.fromtimestamp(0)]
+    return [
+        kind.now().tells(),
+        Later.now(datetime.UTC).tells(),
+        Later.fromtimestamp(0).tells(),
+        Later.fromtimestamp(0, datetime.UTC).tells(),
+        Later.utcnow().tells(),
+        *(f"{type(day).__name__} {day}" for day in days),
+        isinstance(Later.now(), Later) and isinstance(days[0], Day),
+    ]
 
 
 # --- chance

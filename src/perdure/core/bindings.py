@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import datetime as dt
 import importlib
+import operator
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -71,8 +73,8 @@ _RANDOM = (
 
 BOUND: dict[str, Binder] = {
     **{f"asyncio:{name}": _same(value) for name, value in _ASYNCIO.items()},
-    "datetime:datetime": clock.datetime_class,
-    "datetime:date": clock.date_class,
+    "datetime:datetime": lambda run: clock.class_of_time(run, dt.datetime),
+    "datetime:date": lambda run: clock.class_of_time(run, dt.date),
     "time:time": clock.time_s,
     **dict.fromkeys(
         ("time:monotonic", "time:perf_counter", "time:process_time", "time:thread_time"),
@@ -129,15 +131,22 @@ def bind(run: Run, value: Any) -> Any:
     key = key_of(value)
     if key is None:
         logger = _logger_name(value)
-        if logger is None:
+        if logger is not None:
+            return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
+        if not _is_class_of_time(value):
             return value
-        return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
+        key = f"{value.__module__}:{value.__qualname__}"
+        return _once(run, key, lambda run: clock.class_of_time(run, value))
     if key in BOUND:
-        if key not in run.stand_ins:
-            run.stand_ins[key] = BOUND[key](run)
-        return run.stand_ins[key]
+        return _once(run, key, BOUND[key])
     name = key.replace(":", ".").removeprefix("builtins.")
     return Refusal(run, name, remedy_for(key), value, only_bare=key in ONLY_BARE)
+
+
+def _once(run: Run, key: str, make: Binder) -> Any:
+    if key not in run.stand_ins:
+        run.stand_ins[key] = make(run)
+    return run.stand_ins[key]
 
 
 def key_of(value: Any) -> str | None:
@@ -150,12 +159,17 @@ def is_bound(value: Any) -> bool:
     """Whether a run sees something else in the place of `value`."""
     if isinstance(value, ModuleType):
         return _is_bound_module(value)
-    return key_of(value) is not None or _logger_name(value) is not None
+    return key_of(value) is not None or _logger_name(value) is not None or _is_class_of_time(value)
 
 
 def _is_bound_module(module: ModuleType) -> bool:
     # `os.path` has a name of its own on every system.
     return module.__name__ in BOUND_MODULES or module is sys.modules["os.path"]
+
+
+def _is_class_of_time(value: Any) -> bool:
+    """Whether it is a subclass of `datetime` or `date`, which inherits their clock."""
+    return type(value) is type and issubclass(value, dt.date) and "<" not in value.__qualname__
 
 
 def _logger_name(value: Any) -> str | None:
@@ -239,4 +253,4 @@ def unit(module: str, outline: Outline, *, own: bool) -> Unit:
 def load(key: str) -> Any:
     """Give the real object of a `module:name`."""
     module, _, name = key.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return operator.attrgetter(name)(importlib.import_module(module))
