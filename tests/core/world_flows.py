@@ -132,9 +132,19 @@ def _kind(value: Any) -> str:
 
 
 @workflow
-async def local_from_a_timestamp() -> list[str]:
-    naive = Moment.fromtimestamp(0)
-    return [str(naive), str(Moment(2020, 1, 1).astimezone(datetime.UTC))]
+async def local_from_a_timestamp() -> str:
+    return str(Moment.fromtimestamp(0))
+
+
+@workflow
+async def exact_from_a_naive_time() -> str:
+    return str(Moment(2020, 1, 1).astimezone(datetime.UTC))
+
+
+@workflow
+async def timestamp_of_a_naive_time() -> str:
+    seconds = Moment(2020, 1, 1).timestamp()
+    return str(Moment.fromtimestamp(seconds, datetime.UTC))
 
 
 @workflow
