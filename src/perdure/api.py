@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from perdure import values
 from perdure.core.ambient import CURRENT, here
-from perdure.core.clock import now_of
+from perdure.core.clock import now_of, zone_of
 from perdure.core.futures import Future
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.prelude.groups import timeout as time_limit
@@ -81,7 +81,9 @@ def now(tz: dt.tzinfo | None = dt.UTC) -> dt.datetime:
 async def sleep_until(when: dt.datetime) -> None:
     """Wait until a time; a naive one is in the zone of the run."""
     run: Run = here("sleep_until()")
-    left = when - now_of(run, when.tzinfo)
+    exact = when if when.tzinfo is not None else when.replace(tzinfo=zone_of(run))
+    # In UTC: between two times of one zone Python counts what its clocks show, not what passes.
+    left = exact.astimezone(dt.UTC) - now_of(run, dt.UTC)
     await sleep(left / dt.timedelta(seconds=1))
 
 

@@ -99,7 +99,6 @@ def test_inside_of_a_loop_that_loop_is_found_again() -> None:
     assert asyncio.run(main())
 
 
-@pytest.mark.xfail(strict=True, reason="sys.stdout is of the process: each takes back the other's")
 def test_folds_in_two_threads_leave_the_console_as_it_was(monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     before = sys.stdout

@@ -95,7 +95,7 @@ def test_context_variables_are_of_the_run_and_its_tasks() -> None:
     flows.TENANT.reset(token)
 
 
-@pytest.mark.xfail(strict=True, reason="classes stay references: what they hold is of the process")
+@pytest.mark.xfail(strict=True, reason="a copied class would be another class, to `isinstance` too")
 def test_what_a_class_holds_is_fresh_in_every_run(monkeypatch: Any) -> None:
     monkeypatch.setattr(flows.Settings, "loaded", [])
     comes_to(flows.keeps_in_a_class, "a", result=["a"])
@@ -136,7 +136,7 @@ def test_sets_keep_the_order_in_which_they_were_filled(how: str, orders: Any) ->
     assert orders[how] == ORDERS[how]
 
 
-@pytest.mark.xfail(strict=True, reason="operators of dict views build CPython's own sets")
+@pytest.mark.xfail(strict=True, reason="an operator of a dict view makes a set in C, unseen")
 def test_sets_made_by_the_views_of_a_dict_keep_their_order() -> None:
     assert run_in_memory(flows.set_of_keys).result() == WORDS
 

@@ -1,6 +1,6 @@
 """Workflows that ask for the time, for chance, for the console, and for what lies outside."""
 
-# ruff: noqa: DTZ001, DTZ002, DTZ003, DTZ005, DTZ006, DTZ007, DTZ011, DTZ901, ICN001, N812, E721, LOG015, PLW0108, PTH109, PTH110, TRY301  (users write such things, and that is what is tested)
+# ruff: noqa: DTZ001, DTZ002, DTZ003, DTZ005, DTZ006, DTZ007, DTZ011, DTZ901, ICN001, N812, E721, LOG015, PLW0108, PTH109, TRY301  (users write such things, and that is what is tested)
 
 from __future__ import annotations
 
@@ -74,6 +74,17 @@ async def measures() -> list[float]:
 class Later(datetime.datetime):
     """A subclass of the user's."""
 
+    def tells(self) -> str:
+        return f"{type(self).__name__} {self}"
+
+    @classmethod
+    def utcnow(cls) -> Later:
+        return cls(2000, 1, 1)
+
+
+class Day(date):
+    """Another."""
+
 
 @workflow
 async def uses_the_classes() -> list[Any]:
@@ -121,14 +132,40 @@ def _kind(value: Any) -> str:
 
 
 @workflow
-async def local_from_a_timestamp() -> list[str]:
-    naive = Moment.fromtimestamp(0)
-    return [str(naive), str(Moment(2020, 1, 1).astimezone(datetime.UTC))]
+async def local_from_a_timestamp() -> str:
+    return str(Moment.fromtimestamp(0))
+
+
+@workflow
+async def exact_from_a_naive_time() -> str:
+    return str(Moment(2020, 1, 1).astimezone(datetime.UTC))
+
+
+@workflow
+async def timestamp_of_a_naive_time() -> str:
+    seconds = Moment(2020, 1, 1).timestamp()
+    return str(Moment.fromtimestamp(seconds, datetime.UTC))
 
 
 @workflow
 async def later_now() -> bool:
     return abs(Later.now() - Moment.now()) < datetime.timedelta(seconds=1)
+
+
+@workflow
+async def subclasses_of_time() -> list[Any]:
+    kind = Later
+    await act()
+    days = [Day.today(), Day.fromtimestamp(0)]
+    return [
+        kind.now().tells(),
+        Later.now(datetime.UTC).tells(),
+        Later.fromtimestamp(0).tells(),
+        Later.fromtimestamp(0, datetime.UTC).tells(),
+        Later.utcnow().tells(),
+        *(f"{type(day).__name__} {day}" for day in days),
+        isinstance(Later.now(), Later) and isinstance(days[0], Day),
+    ]
 
 
 # --- chance
@@ -249,21 +286,17 @@ TRICKS: list[Callable[[], Any]] = [
     lambda: next(map(DOORS[0], ["/etc/hostname"])),
     lambda: getattr(threading, "Thr" + "ead")(target=print).start(),
     lambda: asyncio.get_running_loop().run_in_executor(None, print),
-]
-
-HOLES: list[Callable[[], Any]] = [
     lambda: importlib.import_module("os").environ["PATH"],
-    lambda: sys.modules["os"].environ["PATH"],
-    lambda: Path("/etc/hostname").read_text(),
-    lambda: os.path.exists("/etc/hostname"),
+    lambda: getattr(sys, "mod" + "ules")["os"].environ["PATH"],
+    lambda: getattr(os.path, "ex" + "ists")("/etc/hostname"),
     lambda: len(DOORS[2]) > 0,
     lambda: DOORS[2].__len__(),
 ]
 
 
 @workflow
-async def tries_a_hole(number: int) -> str:
-    return await _tried(HOLES[number])
+async def reads_a_path() -> str:
+    return await _tried(lambda: Path("/etc/hostname").read_text())
 
 
 def _first_line(path: str) -> str:

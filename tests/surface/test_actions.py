@@ -143,7 +143,6 @@ def test_a_retry_is_one_call() -> None:
     assert memory.calls == [("flaky", ["x"], {})]
 
 
-@pytest.mark.xfail(strict=True, reason="Engine.revoke forgets a body that waits for a retry")
 def test_a_call_that_was_given_up_is_not_tried_again() -> None:
     flows.failures_left(1)
     comes_to(flows.loses_patience, result="patience lost")
@@ -183,7 +182,6 @@ def test_a_time_out_is_a_failure_and_tried_again() -> None:
     assert isinstance(raised.value, TimeoutError)
 
 
-@pytest.mark.xfail(strict=True, reason="Engine._body takes every TimeoutError for its own")
 def test_a_time_out_of_the_bodys_own_keeps_its_text() -> None:
     comes_to(flows.hears_of_a_time_out, result="the bank did not answer")
 
@@ -196,6 +194,5 @@ def test_a_result_that_cannot_be_written_fails_the_call_and_says_where() -> None
     assert text.startswith("E201 result of tests.surface.flows:gives_nonsense['lock'] ")
 
 
-@pytest.mark.xfail(strict=True, reason="Engine._body takes it for its own end: nothing is answered")
 def test_a_body_that_cancels_itself_is_a_cancelled_call() -> None:
     comes_to(flows.is_given_up, result="given up")

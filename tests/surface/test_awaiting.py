@@ -37,7 +37,6 @@ def test_a_future_of_another_loop_is_refused_at_its_await(foreign: str) -> None:
     assert memory.result() == [text, "still here"]
 
 
-@pytest.mark.xfail(strict=True, reason="_await_foreign refuses it and leaves it marked as awaited")
 @pytest.mark.usefixtures("foreign")
 def test_a_future_that_was_refused_is_left_as_it_was() -> None:
     run_in_memory(flows.awaits_what_is_foreign)

@@ -61,7 +61,6 @@ def test_the_cancellation_of_a_parent_cancels_its_child() -> None:
         memory.children[0].result()
 
 
-@pytest.mark.xfail(strict=True, reason="the loop ends with the parent: the cleanup is cut off")
 def test_the_cleanup_of_a_child_outlives_its_parent() -> None:
     memory = run_in_memory(flows.parent_of_the_thorough, events=[cancel_at(7)])
     (child,) = memory.children

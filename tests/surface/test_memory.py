@@ -115,7 +115,6 @@ def test_an_error_in_a_script_is_raised_in_the_test() -> None:
         run_in_memory(flows.calls_once, 7, script={"act": lambda value: value / 0})
 
 
-@pytest.mark.xfail(strict=True, reason="_answered raises in a callback: asyncio logs it, and hangs")
 def test_an_answer_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(NotEncodable):
         run_in_memory(flows.calls_once, 7, script={"act": returns(object())})

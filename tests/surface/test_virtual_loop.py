@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Coroutine
@@ -136,7 +135,6 @@ def test_a_thread_that_may_still_answer_is_no_deadlock() -> None:
     assert run_bare(main()) == "worked"
 
 
-@pytest.mark.xfail(strict=True, reason="_waits_for_the_world knows the default executor only")
 def test_a_thread_of_any_pool_may_still_answer() -> None:
     async def main() -> Any:
         with ThreadPoolExecutor(1) as pool:
@@ -145,7 +143,6 @@ def test_a_thread_of_any_pool_may_still_answer() -> None:
     assert run_bare(main()) == "worked"
 
 
-@pytest.mark.xfail(strict=True, reason="_jump does not ask whether a thread still works")
 def test_while_a_thread_works_no_time_passes() -> None:
     async def main() -> Any:
         worked = await asyncio.wait_for(asyncio.to_thread(works), 5)
@@ -154,9 +151,6 @@ def test_while_a_thread_works_no_time_passes() -> None:
     assert run_bare(main()) == ("worked", 0)
 
 
-@pytest.mark.xfail(
-    sys.version_info >= (3, 13), strict=True, reason="the 300 s that it may take pass at once"
-)
 def test_the_end_waits_for_threads_that_still_work() -> None:
     async def main() -> None:
         asyncio.get_running_loop().run_in_executor(None, works)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import datetime as dt
 import importlib
+import operator
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -15,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from perdure import value_types
 from perdure.core import clock, console
 from perdure.core.calls import Target
 from perdure.core.clock import Refusal
@@ -75,8 +78,8 @@ _RANDOM = (
 
 BOUND: dict[str, Binder] = {
     **{f"asyncio:{name}": _same(value) for name, value in _ASYNCIO.items()},
-    "datetime:datetime": clock.datetime_class,
-    "datetime:date": clock.date_class,
+    "datetime:datetime": lambda run: clock.class_of_time(run, dt.datetime),
+    "datetime:date": lambda run: clock.class_of_time(run, dt.date),
     "time:time": clock.time_s,
     **dict.fromkeys(
         ("time:monotonic", "time:perf_counter", "time:process_time", "time:thread_time"),
@@ -129,19 +132,35 @@ class BoundModule(ModuleType):
 def bind(run: Run, value: Any) -> Any:
     """Give what `value` is inside of `run`: a stand-in, a refusal, or itself."""
     if isinstance(value, ModuleType):
-        return BoundModule(run, value) if value.__name__ in BOUND_MODULES else value
+        return BoundModule(run, value) if _is_bound_module(value) else value
     key = key_of(value)
     if key is None:
         logger = logger_of(value)
-        if logger is None:
+        if logger is not None:
+            return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
+        if not _is_class_of_time(value):
             return value
-        return console.RunLogger(run, logger, value if hasattr(value, "process") else None)
+        key = value_types.named(value)
+        return _once(run, key, lambda run: clock.class_of_time(run, value))
     if key in BOUND:
-        if key not in run.stand_ins:
-            run.stand_ins[key] = BOUND[key](run)
-        return run.stand_ins[key]
+        return _once(run, key, BOUND[key])
     name = key.replace(":", ".").removeprefix("builtins.")
     return Refusal(run, name, remedy_for(key), value, only_bare=key in ONLY_BARE)
+
+
+def _once(run: Run, key: str, make: Binder) -> Any:
+    if key not in run.stand_ins:
+        run.stand_ins[key] = make(run)
+    return run.stand_ins[key]
+
+
+def stand_in(run: Run, key: str) -> Any:
+    """Give what stands for the `module:name` that an image names; `None` for anything else."""
+    module, _, name = key.partition(":")
+    if not name:
+        return bind(run, sys.modules[module]) if module in BOUND_MODULES else None
+    value = load(key) if key in BOUND else value_types.find(key)
+    return bind(run, value) if is_bound(value) else None
 
 
 def key_of(value: Any) -> str | None:
@@ -153,8 +172,18 @@ def key_of(value: Any) -> str | None:
 def is_bound(value: Any) -> bool:
     """Whether a run sees something else in the place of `value`."""
     if isinstance(value, ModuleType):
-        return value.__name__ in BOUND_MODULES
-    return key_of(value) is not None or logger_of(value) is not None
+        return _is_bound_module(value)
+    return key_of(value) is not None or logger_of(value) is not None or _is_class_of_time(value)
+
+
+def _is_bound_module(module: ModuleType) -> bool:
+    # `os.path` has a name of its own on every system.
+    return module.__name__ in BOUND_MODULES or module is sys.modules["os.path"]
+
+
+def _is_class_of_time(value: Any) -> bool:
+    """Whether it is a subclass of `datetime` or `date`, which inherits their clock."""
+    return type(value) is type and issubclass(value, dt.date) and "<" not in value.__qualname__
 
 
 def logger_of(value: Any) -> str | None:
@@ -252,4 +281,4 @@ def callee(told: dict[str, Any]) -> Any:
 def load(key: str) -> Any:
     """Give the real object of a `module:name`."""
     module, _, name = key.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return operator.attrgetter(name)(importlib.import_module(module))

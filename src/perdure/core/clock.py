@@ -11,6 +11,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from inspect import getattr_static
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,7 @@ from perdure.core.run import Run
 from perdure.errors import NotHere
 
 _UTC = dt.UTC
+Methods = dict[str, Callable[..., Any]]
 
 
 def zone_of(run: Run) -> dt.tzinfo:
@@ -61,44 +63,52 @@ class _Stands(type):
         return cls._real(*args, **kwargs)
 
 
-def _stand_in(real: type, methods: dict[str, Callable[..., Any]]) -> type:
+def _stand_in(real: type[Any], methods: Methods) -> type:
     members: dict[str, Any] = {name: staticmethod(method) for name, method in methods.items()}
     return _Stands(real.__name__, (real,), members | {"_real": real, "__module__": real.__module__})
 
 
-def datetime_class(run: Run) -> type:
-    """Give `datetime.datetime` with the clock of the run."""
+def class_of_time(run: Run, real: type[dt.date]) -> type:
+    """Give `datetime.datetime`, `datetime.date` or a subclass of one with the clock of the run."""
+    base, own = dt.date, _of_date(run, real)
+    if issubclass(real, dt.datetime):
+        base, own = dt.datetime, _of_datetime(run, real)
+    inherited = {
+        name: method
+        for name, method in own.items()
+        if getattr_static(real, name) is getattr_static(base, name)  # else it is the user's own
+    }
+    return _stand_in(real, inherited)
+
+
+def _of_datetime(run: Run, real: type[dt.datetime]) -> Methods:
+    def made(at: dt.datetime) -> dt.datetime:
+        return at if real is dt.datetime else real.combine(at, at.timetz())
 
     def now(tz: dt.tzinfo | None = None) -> dt.datetime:
-        return now_of(run, tz)
+        return made(now_of(run, tz))
 
     def from_timestamp(timestamp: float, tz: dt.tzinfo | None = None) -> dt.datetime:
         if tz is not None:
-            return dt.datetime.fromtimestamp(timestamp, tz)
-        return dt.datetime.fromtimestamp(timestamp, zone_of(run)).replace(tzinfo=None)
+            return real.fromtimestamp(timestamp, tz)
+        return made(dt.datetime.fromtimestamp(timestamp, zone_of(run)).replace(tzinfo=None))
 
-    return _stand_in(
-        dt.datetime,
-        {
-            "now": now,
-            "today": lambda: now_of(run),
-            "utcnow": lambda: now_of(run, _UTC).replace(tzinfo=None),
-            "fromtimestamp": from_timestamp,
-        },
-    )
-
-
-def date_class(run: Run) -> type:
-    """Give `datetime.date` with the clock of the run."""
-
-    def from_timestamp(timestamp: float) -> dt.date:
-        return dt.datetime.fromtimestamp(timestamp, zone_of(run)).date()
-
-    own: dict[str, Callable[..., Any]] = {
-        "today": lambda: now_of(run).date(),
+    return {
+        "now": now,
+        "today": lambda: made(now_of(run)),
+        "utcnow": lambda: made(now_of(run, _UTC).replace(tzinfo=None)),
         "fromtimestamp": from_timestamp,
     }
-    return _stand_in(dt.date, own)
+
+
+def _of_date(run: Run, real: type[dt.date]) -> Methods:
+    def made(at: dt.datetime) -> dt.date:
+        return real.fromordinal(at.toordinal())
+
+    def from_timestamp(timestamp: float) -> dt.date:
+        return made(dt.datetime.fromtimestamp(timestamp, zone_of(run)))
+
+    return {"today": lambda: made(now_of(run)), "fromtimestamp": from_timestamp}
 
 
 def time_s(run: Run) -> Callable[[], float]:

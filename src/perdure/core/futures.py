@@ -463,10 +463,10 @@ class Task(Future):
             self.must_cancel = False
 
     def _await_foreign(self, awaited: Any) -> None:
+        awaited._asyncio_future_blocking = False  # its `__await__` set it; it is heard
         if awaited.get_loop() is not self.loop.facade:
             self._refuse(_not_ours(awaited))
             return
-        awaited._asyncio_future_blocking = False
         self._wait_on(awaited)
         # Not in the task's own context: the step enters that, and a context is entered once.
         awaited.add_done_callback(self.wake_foreign, context=contextvars.Context())

@@ -148,8 +148,9 @@ def next_attempt_delay_us(
     """Give the wait before the next attempt after so many failures, or `None`: there is none."""
     if failures >= retry.attempts or not _matches(retry, error):
         return None
-    if isinstance(error, RetryAfter) and _is_wait(error.seconds):
-        return round(error.seconds * 1_000_000)
+    asked_s = _asked_s(error)
+    if asked_s is not None:
+        return round(asked_s * 1_000_000)
     try:
         wait_us = min(retry.cap_us, round(retry.backoff_us * retry.factor ** (failures - 1)))
     except OverflowError:
@@ -157,8 +158,12 @@ def next_attempt_delay_us(
     return wait_us - round(wait_us * retry.jitter * roll)
 
 
-def _is_wait(seconds: object) -> bool:
-    return isinstance(seconds, (int, float)) and 0 <= seconds <= _SECONDS_MAX
+def _asked_s(error: BaseException) -> float | None:
+    """Give the wait that an error asks for, if that is one: a class of the user's may lack it."""
+    seconds = getattr(error, "seconds", None) if isinstance(error, RetryAfter) else None
+    if isinstance(seconds, (int, float)) and 0 <= seconds <= _SECONDS_MAX:
+        return seconds
+    return None
 
 
 def _matches(retry: RetryPolicy, error: BaseException) -> bool:

@@ -161,10 +161,10 @@ class Reading:
 
     def stand_in(self, key: str) -> Any:
         """Give what stands for something of the outside."""
-        module, _, name = key.partition(":")
-        if (name and key not in bindings.BOUND) or module not in bindings.BOUND_MODULES:
+        found = bindings.stand_in(self.run, key)
+        if found is None:
             raise BadImage(f"the image names `{key}`")
-        return bindings.bind(self.run, bindings.load(key) if name else sys.modules[module])
+        return found
 
     # --- classes and their instances
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
+import threading
 import weakref
 from asyncio import events
 from collections.abc import AsyncGenerator
@@ -19,26 +20,27 @@ from perdure.core.futures import Task
 from perdure.core.loop import Loop, writable
 
 _tasks: Any = asyncio.tasks  # its registers of the current task have no public names
-_Entered = tuple[Any, Any, Any]
+_Entered = tuple[Any, Any]
 
 
 class RunOutput(io.TextIOBase):
-    """Standard output while a run is folded: what the run prints is shown once it is durable.
+    """Standard output while runs are folded: what a run prints is shown once it is durable.
 
-    Captured code has its own `print`; this is for methods of classes, and for libraries.
+    Captured code has its own `print`; this is for methods of classes, and for libraries. One for
+    all runs, since `sys.stdout` is of the process; who writes says the context.
     """
 
     def __init__(self, name: str) -> None:
         self.real: Any = None
         self.name = name
-        self.partial = ""
+        self.partial: dict[Loop, str] = {}
 
     def write(self, text: str) -> int:
-        """Keep what a run writes, line by line; let other threads write."""
+        """Keep what a run writes, line by line; let others write."""
         run = CURRENT.get()
         if run is None:
             return int(self.real.write(text))
-        *lines, self.partial = (self.partial + text).split("\n")
+        *lines, self.partial[run] = (self.partial.get(run, "") + text).split("\n")
         for line in lines:
             run.say(line, logger=self.name)
         return len(text)
@@ -49,26 +51,45 @@ class RunOutput(io.TextIOBase):
 
     def finish(self, loop: Loop) -> None:
         """Show what was written without an end of line."""
-        if self.partial:
-            loop.effects.append(Say(writable(self.partial), logger=self.name))
-            self.partial = ""
+        partial = self.partial.pop(loop, "")
+        if partial:
+            loop.effects.append(Say(writable(partial), logger=self.name))
+
+
+class Console:
+    """The outputs of the process, replaced from the first fold that begins to the last that ends.
+
+    Folds may overlap, in threads and one inside of another: none may put back what was while
+    another goes on.
+    """
+
+    def __init__(self) -> None:
+        self.outputs = RunOutput(""), RunOutput("stderr")
+        self.lock = threading.Lock()
+        self.folds = 0
+
+    def enter(self) -> None:
+        """A fold begins."""
+        with self.lock:
+            if self.folds == 0:
+                out, err = self.outputs
+                out.real, err.real = sys.stdout, sys.stderr
+                sys.stdout, sys.stderr = out, err
+            self.folds += 1
+
+    def leave(self) -> None:
+        """A fold has ended."""
+        with self.lock:
+            self.folds -= 1
+            if self.folds == 0:
+                sys.stdout, sys.stderr = (each.real for each in self.outputs)
 
 
 class AsyncioHost:
     """Puts the loop of a run in the place of asyncio's while the run is folded."""
 
     def __init__(self) -> None:
-        self.kept: weakref.WeakKeyDictionary[Loop, tuple[RunOutput, RunOutput]]
-        self.kept = weakref.WeakKeyDictionary()
-
-    def _outputs(self, loop: Loop, out: Any, err: Any) -> tuple[RunOutput, RunOutput]:
-        """Give the outputs of a run: the same at every fact, since code may keep them."""
-        if loop not in self.kept:
-            self.kept[loop] = RunOutput(""), RunOutput("stderr")
-            loop.stdout = self.kept[loop][0]
-        kept = self.kept[loop]
-        kept[0].real, kept[1].real = out, err
-        return kept
+        self.console = Console()
 
     def enter(self, loop: Loop) -> _Entered:
         """Make the loop of the run the running one, and keep what was."""
@@ -76,17 +97,17 @@ class AsyncioHost:
         hooks = sys.get_asyncgen_hooks()
         _AsyncGenerators(loop).install()
         events._set_running_loop(loop.facade)  # type: ignore[arg-type]
-        outputs = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = self._outputs(loop, *outputs)
-        return before, hooks, outputs
+        self.console.enter()
+        loop.stdout = self.console.outputs[0]
+        return before, hooks
 
     def leave(self, loop: Loop, entered: object) -> None:
         """Put back what was."""
-        before, hooks, outputs = entered  # type: ignore[misc]
+        before, hooks = entered  # type: ignore[misc]
         events._set_running_loop(before)  # type: ignore[has-type]
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
-        sys.stdout, sys.stderr = outputs  # type: ignore[has-type]
-        for output in self.kept[loop]:
+        self.console.leave()
+        for output in self.console.outputs:
             output.finish(loop)
 
     def enter_task(self, loop: Loop, task: Task) -> None:

@@ -96,9 +96,9 @@ class MemoryRun:
                 self._hear(effect)
 
     def _hear(self, effect: Say) -> None:
-        if effect.logger:
+        if effect.level:
             self.logged.append(effect)
-        else:
+        else:  # printed, be it to standard output or to standard error
             self.printed.append(effect.text)
 
 
@@ -111,7 +111,7 @@ class Engine:
         self.script = script
         self.start_us = START_US
         self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.bodies: dict[int, asyncio.Task[Any]] = {}
+        self.attempts: dict[int, asyncio.Task[Any] | asyncio.TimerHandle] = {}
         self.children: dict[int, Engine] = {}
         self.finished: asyncio.Future[Finished] = loop.create_future()
 
@@ -160,11 +160,13 @@ class Engine:
             late = limit_us is not None and answer.after_us > limit_us
             after_us = limit_us if late and limit_us is not None else answer.after_us
             delay_s = (wait_us + after_us) / 1_000_000
-            self.loop.call_later(
+            self.attempts[effect.call] = self.loop.call_later(
                 delay_s, self._answered, effect, _timed_out(effect) if late else answer
             )
         elif wait_us:
-            self.loop.call_later(wait_us / 1_000_000, self._run_body, effect)
+            self.attempts[effect.call] = self.loop.call_later(
+                wait_us / 1_000_000, self._run_body, effect
+            )
         elif effect.kind == "workflow":
             self._start_child(effect)
         else:
@@ -187,8 +189,7 @@ class Engine:
         self.children.pop(effect.call, None)
         error = finished.exception()
         if error is not None:
-            raw = Raw(values.encode_error(error))
-            self.feed(Failed(self.now_us(), effect.call, effect.token, raw))
+            self._fail(error)
         elif finished.result().status == "completed":
             value = finished.result().value
             self.feed(Completed(self.now_us(), effect.call, effect.token, value))
@@ -212,32 +213,45 @@ class Engine:
         else:
             try:
                 value = Raw(values.encode(answer.value, f"result of {effect.target}"))
-            except NotEncodable as error:  # as if the action had given it
-                self.feed(Failed(at_us, effect.call, effect.token, Raw(values.encode_error(error))))
+            except NotEncodable as error:  # of a script: what a body gives was tried before
+                self._fail(error)
             else:
                 self.feed(Completed(at_us, effect.call, effect.token, value))
 
     def _run_body(self, effect: Dispatch) -> None:
-        self.bodies[effect.call] = self.loop.create_task(self._body(effect))
+        self.attempts[effect.call] = self.loop.create_task(self._body(effect))
 
     async def _body(self, effect: Dispatch) -> None:
         args, kwargs = arguments_of(effect.args)
         limit_us = effect.policy.timeout_us
+        limit = asyncio.timeout(None if limit_us is None else limit_us / 1_000_000)
         body = lookup(effect.kind, effect.target).run_here(*args, **kwargs)
         try:
-            value = await asyncio.wait_for(body, None if limit_us is None else limit_us / 1_000_000)
+            async with limit:
+                value = await body
             answer = Answer(0, value=value)
             values.encode(value, f"result of {effect.target}")
+        except asyncio.CancelledError as error:
+            if self.finished.done() or self.attempts.get(effect.call) is not asyncio.current_task():
+                return  # nobody waits for it any more; else it has cancelled itself
+            answer = Answer(0, error=error)
         except TimeoutError as error:
-            answer = _timed_out(effect) if limit_us is not None else Answer(0, error=error)
-        except asyncio.CancelledError:
-            return
+            answer = _timed_out(effect) if limit.expired() else Answer(0, error=error)
         except Exception as error:  # noqa: BLE001 — it is the outcome of the action
             answer = Answer(0, error=error)
         self._answered(effect, answer)
 
+    async def ended(self) -> None:
+        """Wait for the end of the run, and of children that clean up after it."""
+        await self.finished
+        for child in list(self.children.values()):
+            await child.ended()
+
     def waits_for(self) -> str:
         """Say what the run waits for, when nothing can happen any more."""
+        return ", ".join(self._waits()) or "nothing that it named"
+
+    def _waits(self) -> list[str]:
         run = self.memory.run
         parts = [f"signal `{name}`" for name in run.mailbox.waiting]
         parts += [
@@ -246,13 +260,13 @@ class Engine:
         parts += [
             f"{task.name} at {place}" for task in run.tasks.values() if (place := _place(task))
         ]
-        return ", ".join(parts) or "nothing that it named"
+        return parts + [each for child in self.children.values() for each in child._waits()]
 
     def revoke(self, effect: Revoke) -> None:
         """Tell the body of a call that nobody waits for it."""
-        body = self.bodies.pop(effect.call, None)
-        if body is not None:
-            body.cancel()
+        attempt = self.attempts.pop(effect.call, None)
+        if attempt is not None:
+            attempt.cancel()
         child = self.children.get(effect.call)
         if child is not None:
             child.feed(Cancelled(self.now_us(), "its parent no longer waits for it"))
@@ -364,7 +378,7 @@ async def _carry_out(memory: MemoryRun, first: Started, script: Script, events: 
         loop.call_at(event.after_us / 1_000_000, _come, engine, event.fact)
     loop.explain = engine.waits_for
     engine.feed(first)
-    await engine.finished
+    await engine.ended()
     script.check()
 
 

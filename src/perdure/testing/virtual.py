@@ -1,7 +1,8 @@
 """An event loop of asyncio whose time is virtual: a sleep of thirty days takes no time.
 
 When nothing is ready, time jumps to the next timer; timers that are due together come one
-at a time, oldest first, and all that follows from one happens before the next.
+at a time, oldest first, and all that follows from one happens before the next. While a thread
+works for the loop, no time passes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextvars
 import heapq
 import itertools
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Any
 
 from perdure.errors import Deadlocked, Endless
@@ -27,6 +29,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._now = start
         self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = itertools.count()
+        self._at_work = 0
         self.jumps = 0
         self.explain: Callable[[], str] | None = None
         self.jumped: Callable[[float], object] | None = None
@@ -61,8 +64,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Nothing: a cancelled handle is skipped when its time comes."""
 
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Have a thread work, and wait for it in real time."""
+        future = super().run_in_executor(executor, func, *args)
+        self._at_work += 1
+        future.add_done_callback(self._has_worked)
+        return future
+
+    def _has_worked(self, _: object) -> None:
+        self._at_work -= 1
+
+    async def shutdown_default_executor(self, *limit: Any) -> None:
+        """Wait, in real time, for threads that still work."""
+        self._at_work += 1
+        try:
+            await super().shutdown_default_executor(*limit)
+        finally:
+            self._at_work -= 1
+
     def _run_once(self) -> None:
-        if not self._ready:  # type: ignore[attr-defined]
+        if not self._ready and not self._at_work:  # type: ignore[attr-defined]
             self._jump()
         super()._run_once()  # type: ignore[misc]
 
@@ -89,6 +112,5 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             )
 
     def _waits_for_the_world(self) -> bool:
-        """Whether there is a file or a thread that may still wake the loop."""
-        registered = len(self._selector.get_map())  # type: ignore[attr-defined]
-        return registered > 1 or getattr(self, "_default_executor", None) is not None
+        """Whether there is a file that may still wake the loop."""
+        return len(self._selector.get_map()) > 1  # type: ignore[attr-defined]
