@@ -1,0 +1,1 @@
+"""Durability: one narrow port, and the stores behind it."""
