@@ -16,7 +16,7 @@ from typing import Any
 from perdure.errors import SourceUnproved
 from perdure.lang.inplace import functions_in
 from perdure.lang.names import attribute_names
-from perdure.lang.source import module_source
+from perdure.lang.source import module_source, original_of
 from perdure.value_types import named
 
 IsUsers = Callable[[str], bool]
@@ -61,7 +61,7 @@ def _named_by(thing: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(thing, type):
         yield from ((each.__name__, each) for each in thing.__mro__[1:])
     for function in _functions(thing):
-        for name in attribute_names(function.__code__):
+        for name in attribute_names(original_of(function.__code__)):
             if name in vars(module):
                 yield name, vars(module)[name]
 

@@ -276,3 +276,21 @@ class ModuleView:
 
     def __repr__(self) -> str:
         return f"<module {self.__dict__['__name__']!r} as its run sees it>"
+
+
+def references(recipe: Recipe) -> tuple[int, ...]:
+    """Give the recipes of what a thing holds: not the globals that its code names."""
+    match recipe:
+        case Items() | Frozen():
+            return recipe.members
+        case Instance():
+            return tuple(at for _, at in recipe.state)
+        case Cell():
+            return () if recipe.content is None else (recipe.content,)
+        case View():
+            return tuple(at for _, at in recipe.attributes)
+        case Function():
+            pairs = (*(recipe.kwdefaults or ()), *recipe.attributes)
+            return (*(recipe.defaults or ()), *recipe.cells, *(at for _, at in pairs))
+        case _:
+            return ()

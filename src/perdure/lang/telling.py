@@ -32,6 +32,7 @@ from perdure.lang.recipes import (
     Same,
     View,
     World,
+    references,
 )
 from perdure.value_types import canonical, live_module, shape_of
 
@@ -96,6 +97,18 @@ class Telling:
                 module = canonical(recipe.module.__name__)
                 yield from ((at, f"{module}:{name}") for name, at in recipe.attributes)
 
+    def _holder(self, at: int) -> str:
+        """Give the name of a global that is or holds what a recipe makes."""
+        for first, name in self.globals.items():
+            reached, waiting = {first}, [first]
+            while waiting:
+                more = set(references(self.parts.recipes[waiting.pop()])) - reached
+                reached |= more
+                waiting += more
+            if at in reached:
+                return name
+        return "something that it names"
+
     def program(self) -> Told:
         """Tell all of it but the sources."""
         parts = self.parts
@@ -124,7 +137,7 @@ class Telling:
         if name is not None and found(name) is value:
             return {"global": name}
         kind: Any = value.__class__
-        if not kind.__flags__ & _HEAP_TYPE or kind.__module__ in sys.stdlib_module_names:
+        if not kind.__flags__ & _HEAP_TYPE or _is_of_the_library(kind):
             return self._unknown(value, at)
         held = shape_of(kind).take(value)
         state = {name: self.value(each, at) for name, each in held.items()}
@@ -132,7 +145,7 @@ class Telling:
 
     def _unknown(self, value: Any, at: int) -> Told:
         kind: Any = value.__class__
-        where = self.globals.get(at, "something that it names")
+        where = self._holder(at)
         shown = f"{kind.__module__}.{kind.__qualname__}"
         self.untold.append(f"`{where}` is or holds a `{shown}`")
         return {"unknown": f"{shown} {getattr(value, '__name__', '')}"}
@@ -253,10 +266,15 @@ def _plain(_: Telling, value: Any) -> Told | None:
 
 def _holds_anything(value: Any) -> bool:
     kind = kind_of(value)
-    if kind.__module__ in sys.stdlib_module_names:
+    if _is_of_the_library(kind):
         return kind is not object
     native = next(each for each in kind.__mro__ if not each.__flags__ & _HEAP_TYPE)
     return native is not object or bool(shape_of(kind).take(value))
+
+
+def _is_of_the_library(kind: type) -> bool:
+    """Whether a class is of the standard library, which may hold more than can be seen."""
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _pattern(_: Telling, value: Any) -> Told | None:
