@@ -42,7 +42,7 @@ class FactRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class NewRun(msgspec.Struct, frozen=True, gc=False):
-    """A run that begins. Its `id` is the user's, unique for ever; `rid` is ours, ordered by time."""
+    """A run that begins. `id` is the user's, unique for ever; `rid` is ours, ordered by time."""
 
     rid: int
     id: str
@@ -125,7 +125,7 @@ class Flushed(msgspec.Struct, frozen=True, gc=False):
     """What became of a batch that is durable."""
 
     refused: frozenset[int] = frozenset()
-    """New runs whose id was taken: neither they nor their facts were written."""
+    """New runs whose id was taken: of them, no row, fact, change or message was written."""
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):
@@ -142,7 +142,9 @@ class Query(msgspec.Struct, frozen=True):
     statuses: tuple[int, ...] = ()
     workflow: str | None = None
     since_us: int | None = None
+    """Created then or later."""
     until_us: int | None = None
+    """Created before then."""
     attrs: dict[str, str] = {}
     parent: int | None = None
     before: int | None = None
@@ -186,7 +188,10 @@ class Writer(Protocol):
         ...
 
     async def renew(self) -> None:
-        """Become a new incarnation: whatever the old one still had under way can write no more."""
+        """Become a new incarnation: whatever the old one still had under way can write no more.
+
+        Raises `Fence` if this writer was replaced, and `Down` while the store is out of reach.
+        """
         ...
 
     async def heads(self, rids: Sequence[int]) -> dict[int, int]:
@@ -213,8 +218,8 @@ class Writer(Protocol):
 class Store(Protocol):
     """Everybody's side: reading what is durable, and leaving messages."""
 
-    async def writer(self) -> Writer | None:
-        """Become the owner, or give `None` if another process is."""
+    async def writer(self, *, wait: bool = False) -> Writer | None:
+        """Become the owner; if another process is, give `None`, or wait until it no longer is."""
         ...
 
     async def send(self, runs: Sequence[NewRun], messages: Sequence[Message]) -> frozenset[int]:
@@ -241,11 +246,14 @@ class Store(Protocol):
         ...
 
     async def prune(self, ended_before_us: int, limit: int) -> int:
-        """Delete the facts of runs that ended before then; their rows, and so their ids, stay."""
+        """Delete the facts of runs that ended before then; their rows, and so their ids, stay.
+
+        At most `limit` runs in one call; gives how many there were, 0 when there are no more.
+        """
         ...
 
     def version(self) -> int:
-        """Give a number that changes whenever somebody has written; cheap enough for every 25 ms."""
+        """Give a number that changes when somebody has written; cheap enough for every 25 ms."""
         ...
 
     async def backup(self, path: str, progress: Callable[[int, int], None]) -> None:

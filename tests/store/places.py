@@ -1,0 +1,24 @@
+"""Where stores are: each place can be opened several times, as by several processes."""
+
+from __future__ import annotations
+
+from perdure.store.memory import MemoryDatabase, MemoryStore
+
+
+class memory:  # noqa: N801 - the name of the test's parameter
+    def __init__(self, folder) -> None:
+        self.database = MemoryDatabase()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what) -> None:
+        pass
+
+    async def open(self, *, row_bytes_max: int | None = None) -> MemoryStore:
+        if row_bytes_max is not None:
+            self.database.row_bytes_max = row_bytes_max
+        return MemoryStore(self.database)
+
+
+PLACES = [memory]
