@@ -47,7 +47,8 @@ class Call(Future):
     """One call, from its first dispatch to its outcome: a future, which the outcome settles."""
 
     __slots__ = (
-        "args", "call", "deadline", "failures", "lost", "policy", "run", "site", "target", "token",
+        "args", "call", "deadline", "details", "failures", "lost", "not_before_us", "policy", "run",
+        "site", "target", "token",
     )  # fmt: skip
 
     throws = False
@@ -68,6 +69,10 @@ class Call(Future):
         self.failures = 0
         self.lost = 0
         self.deadline: Timer | None = None
+        self.not_before_us = 0
+        """When the attempt that is asked for may begin: while that is not yet, nobody holds it."""
+        self.details = b""
+        """What the holder of an attempt told of its progress, for the next one to go on from."""
         run.calls[call] = self
         self.dispatch(0)
         if policy.total_us is not None:
@@ -76,6 +81,7 @@ class Call(Future):
     def dispatch(self, not_before_us: int) -> None:
         """Have one more attempt made, under a token of its own."""
         self.token += 1
+        self.not_before_us = not_before_us
         self.run.effects.append(
             Dispatch(
                 call=self.call,
@@ -124,9 +130,9 @@ class Call(Future):
         else:
             self.dispatch(self.run.now_us + delay_us)
 
-    def lose(self) -> None:
+    def lose(self, *, counted: bool = True) -> None:
         """Its holder died: dispatch again, unless it may run once only or was lost too often."""
-        self.lost += 1
+        self.lost += counted
         if self.policy.at_most_once:
             error: Exception = Interrupted(
                 f"the holder of call {self.call}, {self.target.name}, died",

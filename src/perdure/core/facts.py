@@ -49,6 +49,16 @@ class Lost(Fact, frozen=True, tag="lost.1"):
 
     call: int
     token: int
+    counted: bool = True
+    """Whether it counts as a death: a holder that was asked to leave did not die of the call."""
+
+
+class Progressed(Fact, frozen=True, tag="progressed.1"):
+    """The holder of a call told how far it is; the next attempt can read it."""
+
+    call: int
+    token: int
+    details: Raw
 
 
 class Fired(Fact, frozen=True, tag="fired.1"):
@@ -72,7 +82,7 @@ class Cancelled(Fact, frozen=True, tag="cancelled.1"):
     actor: str = ""
 
 
-AnyFact = Started | Completed | Failed | Lost | Fired | Signalled | Cancelled
+AnyFact = Started | Completed | Failed | Lost | Progressed | Fired | Signalled | Cancelled
 
 
 class Row(msgspec.Struct, frozen=True):

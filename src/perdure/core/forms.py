@@ -397,7 +397,7 @@ def _call(call: Call) -> tuple[Any, ...]:
     target = call.target
     return (
         call.call, target.kind, target.name, bytes(call.args), call.site, call.policy,
-        call.token, call.failures, call.lost, call.deadline,
+        call.token, call.failures, call.lost, call.deadline, call.not_before_us, call.details,
     )  # fmt: skip
 
 

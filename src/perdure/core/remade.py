@@ -281,7 +281,8 @@ class Reading:
     @staticmethod
     def _fill_call(call: Call, more: tuple[Any, ...]) -> None:
         call.call, kind, name, args, call.site, policy = more[:6]
-        call.token, call.failures, call.lost, call.deadline = more[6:]
+        call.token, call.failures, call.lost, call.deadline = more[6:10]
+        call.not_before_us, call.details = more[10:]
         call.run = cast("Any", call.loop)
         call.target = Target(kind, name)
         call.args = Raw(args)

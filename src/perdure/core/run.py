@@ -28,6 +28,7 @@ from perdure.core.facts import (
     Failed,
     Fired,
     Lost,
+    Progressed,
     Row,
     Signalled,
     Started,
@@ -385,7 +386,7 @@ def _started(run: Run, fact: Started) -> Callable[[], object]:
     return lambda: run.begin_main(fact, args, kwargs)
 
 
-def _open_call(run: Run, fact: Completed | Failed | Lost) -> Call:
+def _open_call(run: Run, fact: Completed | Failed | Lost | Progressed) -> Call:
     call = run.calls.get(fact.call)
     if call is None or call.token != fact.token:
         raise Stale(
@@ -408,7 +409,17 @@ def _failed(run: Run, fact: Failed) -> Callable[[], object]:
 
 
 def _lost(run: Run, fact: Lost) -> Callable[[], object]:
-    return _open_call(run, fact).lose
+    call = _open_call(run, fact)
+    return lambda: call.lose(counted=fact.counted)
+
+
+def _progressed(run: Run, fact: Progressed) -> Callable[[], object]:
+    call = _open_call(run, fact)
+
+    def keep() -> None:
+        call.details = bytes(fact.details)
+
+    return keep
 
 
 def _fired(run: Run, fact: Fired) -> Callable[[], object]:
@@ -443,6 +454,7 @@ FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Completed: _completed,
     Failed: _failed,
     Lost: _lost,
+    Progressed: _progressed,
     Fired: _fired,
     Signalled: _signalled,
     Cancelled: _cancelled,
