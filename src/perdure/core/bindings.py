@@ -76,8 +76,6 @@ _RANDOM = (
     "uniform", "vonmisesvariate", "weibullvariate",
 )  # fmt: skip
 
-_IMPORT_MODULE = "importlib:import_module"
-
 BOUND: dict[str, Binder] = {
     **{f"asyncio:{name}": _same(value) for name, value in _ASYNCIO.items()},
     "datetime:datetime": lambda run: clock.class_of_time(run, dt.datetime),
@@ -104,7 +102,7 @@ BOUND: dict[str, Binder] = {
     "random:Random": clock.random_class,
     "logging:getLogger": console.get_logger,
     **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
-    _IMPORT_MODULE: lambda run: run.stand_ins[_IMPORT_MODULE],  # put there by `builtins_of`
+    "importlib:import_module": lambda run: _module_importer(run),  # noqa: PLW0108 — below
     "builtins:print": console.bound_print,
     "builtins:anext": _same(tasks.anext_),
     "builtins:set": _same(OrderedSet),
@@ -144,6 +142,10 @@ def bind(run: Run, value: Any) -> Any:
             return value
         key = value_types.named(value)
         return _once(run, key, lambda run: clock.class_of_time(run, value))
+    return _replaced(run, key, value)
+
+
+def _replaced(run: Run, key: str, value: Any) -> Any:
     if key in BOUND:
         return _once(run, key, BOUND[key])
     name = key.replace(":", ".").removeprefix("builtins.")
@@ -220,13 +222,17 @@ def builtins_of(run: Run, views: Callable[[str], Any]) -> dict[str, Any]:
     `views` gives what a user's module is inside of the run, or `None`.
     """
     own = dict(vars(builtins))
-    for key in (*BOUND, *OUTSIDE):
-        module, _, name = key.partition(":")
-        if module == "builtins" and name in own:
-            own[name] = bind(run, own[name])
+    known = _by_identity()
+    for name in _BUILTINS:
+        if name in own:
+            value = own[name]
+            key, real = known.get(id(value), ("", None))
+            own[name] = _replaced(run, key, value) if real is value else bind(run, value)
     own["__import__"] = _importer(run, views)
-    run.stand_ins[_IMPORT_MODULE] = _module_importer(run, views)
     return own
+
+
+_BUILTINS = [key.partition(":")[2] for key in (*BOUND, *OUTSIDE) if key.startswith("builtins:")]
 
 
 def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
@@ -240,11 +246,9 @@ def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
     return import_
 
 
-def _module_importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
+def _module_importer(run: Run) -> Callable[..., Any]:
     def import_module(name: str, package: str | None = None) -> Any:
-        module = importlib.import_module(name, package)
-        view = views(module.__name__)
-        return bind(run, module) if view is None else view
+        return bind(run, importlib.import_module(name, package))
 
     return import_module
 

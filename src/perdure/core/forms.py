@@ -8,11 +8,15 @@ left to C. Nothing is written by importable name but classes, and a few function
 from __future__ import annotations
 
 import abc
+import collections
+import datetime as dt
 import decimal
 import enum
+import fractions
 import functools
 import gc
 import sys
+import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -51,7 +55,8 @@ from perdure.core.loop import Last
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import Guard, Steps, Walk
-from perdure.core.remade import FUTURES, READING, Reading, slots_of
+from perdure.core.remade import FUTURES, READING, WAKES, Reading, slots_of
+from perdure.core.run import RUNNING
 from perdure.core.timers import Timer
 from perdure.errors import NotNow
 from perdure.kinds import kind_of
@@ -67,14 +72,11 @@ R = Reading
 class Writing:
     """What is known while an image is written: the run, its frames and its cells, by number."""
 
-    def __init__(
-        self, run: Any, coroutines: dict[int, int], forms: dict[type, Form | None]
-    ) -> None:
+    def __init__(self, run: Any, coroutines: dict[int, int]) -> None:
         self.run = run
         self.coroutines = coroutines
         self.cells: list[CellType] = []
         self.numbers: dict[int, int] = {}
-        self.forms = forms
         self.found: list[Any] = []
         """Generators that were met, and are not yet among the frames."""
 
@@ -345,7 +347,11 @@ def _traceback(_: Writing, __: Any) -> Any:
 def _itertool(_: Writing, iterator: Any) -> Any:
     with warnings.catch_warnings():  # from Python 3.14 on they cannot be written down any more
         warnings.simplefilter("ignore", DeprecationWarning)
-        return iterator.__reduce__()
+        made = iterator.__reduce__()
+    return (R.itertool, made) if len(made) <= _ARGS_AND_STATE else made
+
+
+_ARGS_AND_STATE = 3
 
 
 def _view(kind: str) -> Form:
@@ -363,51 +369,61 @@ def _cached(_: Writing, function: Any) -> Any:
 # --- what the engine is made of
 
 
-def _future(writing: Writing, future: Any) -> Any:
+def _future(_: Writing, future: Any) -> Any:
     kind = kind_of(future)
-    more: tuple[Any, ...]
-    if kind is Task:
-        more = _task(future)
-    elif kind is Call:
-        more = _call(future)
-    else:
-        more = tuple([getattr(future, name) for name in FUTURES[kind]])
-    waiters = [
-        each.__self__ if type(each) is MethodType and each.__func__ is _WAKE else each
-        for each in future.waiters
-    ]
     state = (
-        future.state, future.value, future.error, future.message, waiters,
-        future.__dict__ or None, more,
+        future.state, future.value, future.error, future.message, _told(future.waiters),
+        future.__dict__ or None, *[getattr(future, name) for name in FUTURES[kind]],
     )  # fmt: skip
     return R.new_future, (READING, kind, future.number), state, None, None, R.fill_future
 
 
-_WAKE = Task.wake
+def _told(waiters: list[Any]) -> tuple[Any, ...]:
+    """Give what waits; methods that wake are told by what they belong to."""
+    if not waiters:
+        return ()
+    told = [
+        each.__self__ if type(each) is MethodType and each.__func__ in _WAKES else each
+        for each in waiters
+    ]
+    return tuple(told)
 
 
-def _task(task: Task) -> tuple[Any, ...]:
-    if task.state != PENDING:
-        return None, None, task.must_cancel, task.cancels, task.name, None
-    waits_on, context = task.waits_on, task.context
-    return task.coro, waits_on, task.must_cancel, task.cancels, task.name, context
+_WAKES = tuple(WAKES.values())
 
 
-def _call(call: Call) -> tuple[Any, ...]:
-    target = call.target
-    return (
-        call.call, target.kind, target.name, bytes(call.args), call.site, call.policy,
-        call.token, call.failures, call.lost, call.deadline, call.not_before_us, call.details,
+def _task(writing: Writing, task: Task) -> Any:
+    coro: Any = None
+    waits_on = context = None
+    if task.state == PENDING:
+        coro, waits_on = task.coro, task.waits_on
+        coro = writing.coroutines.get(id(coro), coro)
+        # One that is its own alone, and holds its run alone, says nothing more.
+        context = task.context if task.lent or len(task.context) > 1 else True
+    state = (
+        task.state, task.value, task.error, task.message, _told(task.waiters),
+        task.__dict__ or None, coro, waits_on, task.must_cancel, task.cancels, task.name, context,
     )  # fmt: skip
+    return R.new_future, (READING, Task, task.number), state, None, None, R.fill_future
+
+
+def _call(_: Writing, call: Call) -> Any:
+    state = (
+        call.state, call.value, call.error, call.message, _told(call.waiters), None,
+        call.call, call.target, bytes(call.args), call.site, call.policy, call.token,
+        call.failures, call.lost, call.deadline, call.not_before_us, call.details,
+    )  # fmt: skip
+    return R.new_future, (READING, Call, call.number), state, None, None, R.fill_future
 
 
 def _context(_: Writing, context: Context) -> Any:
+    if len(context) <= 1:
+        return R.new_context, (READING,)  # it holds its run, and nothing else
     held: list[tuple[Any, Any]] = []
-    if len(context) > 1:
-        for var, value in context.items():
-            if var is CURRENT:
-                continue
-            held.append((None if type(value) is decimal.Context else var, value))
+    for var, value in context.items():
+        if var is CURRENT:
+            continue
+        held.append((None if type(value) is decimal.Context else var, value))
     return R.new_context, (READING,), held, None, None, R.fill_context
 
 
@@ -424,6 +440,10 @@ def _walk(_: Writing, walk: Walk) -> Any:
     return R.walk, (walk.over,), (READING, walk.taken, walk.length), None, None, R.fill_walk
 
 
+def _itself(_: Writing, value: Any) -> Any:
+    return value.__reduce__()
+
+
 def _raw(_: Writing, raw: Raw) -> Any:
     return R.raw, (bytes(raw),)
 
@@ -432,8 +452,11 @@ _DICT: dict[Any, Any] = {}
 _SLOTTED = (Timer, Gate, Callback, Handle, Guard, Steps, Last)
 
 FORMS: dict[type, Form | None] = {
-    **dict.fromkeys((Future, Task, Call, *FUTURES), _future),
+    **dict.fromkeys(FUTURES, _future),
+    Task: _task,
+    Call: _call,
     **dict.fromkeys(_SLOTTED, _slotted),
+    **dict.fromkeys((range, type(iter(range(0))), type(iter([])), enumerate), _itself),
     CellType: _cell,
     CodeType: _code,
     CoroutineType: _coroutine,
@@ -508,5 +531,9 @@ ENGINE: list[Any] = [
     queues.Queue, queues.PriorityQueue, queues.LifoQueue, tasks.Waiting, tasks.AsCompleted,
     CURRENT, put_user_state, tasks.settle, member, CoroutineType, GeneratorType,
     AsyncGeneratorType, CellType, MethodType, deque, ..., NotImplemented,
+    iter, reversed, range, enumerate, zip, map, filter, set, frozenset, bytearray, complex, slice,
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone,
+    decimal.Decimal, fractions.Fraction, uuid.UUID, uuid.SafeUUID, collections.Counter,
+    collections.defaultdict, collections.OrderedDict, "", "UTC", RUNNING, "action", "workflow",
 ]  # fmt: skip
 """What the engine is made of, in the order that every image knows it by."""

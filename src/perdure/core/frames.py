@@ -10,6 +10,7 @@ import gc
 import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable
+from operator import attrgetter
 from types import (
     AsyncGeneratorType,
     CellType,
@@ -67,6 +68,9 @@ _CLEARED = sys.version_info < (3, 13)
 """Up to 3.12, `f_locals` is a dict that the frame keeps, and with it what was in it."""
 
 
+_NONE: list[Any] = []
+
+
 class Stood:
     """One frame where it stood."""
 
@@ -77,8 +81,8 @@ class Stood:
         self.code = code
         self.unit = unit
         self.at = 0
-        self.values: tuple[Any, ...] = ()
-        self.cells: list[CellType] = []
+        self.values: list[Any] = _NONE
+        self.cells: list[CellType] = _NONE
         self.child = False
         """Whether it awaits the next frame of the list."""
         self.wait: Any = None
@@ -100,14 +104,13 @@ def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
     """Add the frames of a coroutine or a generator, and of what it awaits, and so on."""
     coro = outer
     while True:
-        code = getattr(coro, _CODE[type(coro)])
+        code, frame, inner = _PARTS[type(coro)](coro)
         known = units.get(id(code))
         if known is None:
             raise NotNow(f"`{code.co_qualname}` is not restorable", at=place(coro))
         stood = Stood(coro, *known)
         found.append(stood)
-        inner = getattr(coro, _INNER[type(coro)])
-        _take_locals(stood, getattr(coro, _FRAME[type(coro)]))
+        _take_locals(stood, frame)
         kind = kind_of(inner)
         if kind in _LEAVES:
             return  # a generator that has yielded, and is asked for more by nobody now
@@ -116,7 +119,7 @@ def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
             return
         if kind in _WRAPPERS:
             inner = _behind(inner)
-        if type(inner) not in _CODE:
+        if type(inner) not in _PARTS:
             if stood.unit.yields_from(stood.at):
                 stood.wait = inner
                 return
@@ -136,11 +139,12 @@ _FRAME: dict[type, str] = {
     GeneratorType: "gi_frame",
     AsyncGeneratorType: "ag_frame",
 }
-_INNER: dict[type, str] = {
-    CoroutineType: "cr_await",
-    GeneratorType: "gi_yieldfrom",
-    AsyncGeneratorType: "ag_await",
+_PARTS: dict[type, Callable[[Any], tuple[Any, Any, Any]]] = {
+    CoroutineType: attrgetter("cr_code", "cr_frame", "cr_await"),
+    GeneratorType: attrgetter("gi_code", "gi_frame", "gi_yieldfrom"),
+    AsyncGeneratorType: attrgetter("ag_code", "ag_frame", "ag_await"),
 }
+"""Its code, its frame, and what it awaits."""
 _LEAVES = (type(None),)
 
 
@@ -181,12 +185,13 @@ def _take_locals(stood: Stood, frame: Any) -> None:
     held: Any = frame.f_locals
     at: int = held[".at"]
     stood.at = at
+    unit = stood.unit
     get = held.get
-    stood.values = tuple([get(name, UNSET) for name in stood.unit.saved[at]])
-    shown = get(".c")
+    stood.values = [get(name, UNSET) for name in unit.saved[at]]
+    shown = get(".c") if unit.cells else None
     if shown is not None:
         by_name = dict(zip(shown.__code__.co_freevars, shown.__closure__, strict=True))
-        stood.cells = [by_name[name] for name in stood.unit.cells]
+        stood.cells = [by_name[name] for name in unit.cells]
     if _CLEARED:
         held.clear()
 
@@ -227,7 +232,7 @@ def _called(function: FunctionType) -> Any:
     return function(*[None] * code.co_argcount, **dict.fromkeys(names))
 
 
-def give_back(reentry: Reentry, unit: Unit, values: tuple[Any, ...], wait: Any) -> None:
+def give_back(reentry: Reentry, unit: Unit, values: list[Any], wait: Any) -> None:
     """Hand a frame its locals, and what it awaits."""
     names = unit.saved[reentry.pc]
     if wait is not None and type(wait) is not Child and unit.yields_from(reentry.pc):

@@ -41,6 +41,9 @@ class Home(Protocol):
 
     ready: Ready
     tasks: dict[int, Task]
+    current: Task | None
+    host: Any
+    """Who tells libraries which task runs; nobody, if it is None."""
 
     @property
     def facade(self) -> Any:
@@ -58,14 +61,6 @@ class Home(Protocol):
 
     def task_name(self) -> str:
         """Give a task that has no name one."""
-        ...
-
-    def enter_task(self, task: Task) -> None:
-        """Say which task runs."""
-        ...
-
-    def leave_task(self, task: Task) -> None:
-        """Say that it no longer does."""
         ...
 
     def interrupted(self, error: BaseException) -> None:
@@ -291,7 +286,7 @@ _STATES = ("pending", "cancelled", "finished")
 class Task(Future):
     """A coroutine on the loop, one step at a time."""
 
-    __slots__ = ("cancels", "context", "coro", "must_cancel", "name", "waits_on")
+    __slots__ = ("cancels", "context", "coro", "lent", "must_cancel", "name", "waits_on")
 
     def __init__(
         self,
@@ -302,7 +297,9 @@ class Task(Future):
     ) -> None:
         super().__init__(loop)
         self.coro: Any = coro
-        self.context = context if context is not None else contextvars.copy_context()
+        self.context = contextvars.copy_context() if context is None else context
+        self.lent = context is not None
+        """Whether somebody else may hold the context too."""
         self.waits_on: Any = None
         self.must_cancel = False
         self.cancels = 0
@@ -332,6 +329,7 @@ class Task(Future):
 
     def get_context(self) -> contextvars.Context:
         """Give the context that the coroutine runs in."""
+        self.lent = True
         return self.context
 
     def set_result(self, result: Any) -> None:
@@ -400,7 +398,10 @@ class Task(Future):
             self.must_cancel = False
         self.waits_on = None
         loop = self.loop
-        loop.enter_task(self)
+        loop.current = self
+        host = loop.host
+        if host is not None:
+            host.enter_task(loop, self)
         coro = self.coro
         try:
             if error is None:
@@ -420,7 +421,9 @@ class Task(Future):
         else:
             self._await(awaited)
         finally:
-            loop.leave_task(self)
+            loop.current = None
+            if host is not None:
+                host.leave_task(loop, self)
 
     def _returned(self, value: Any) -> None:
         if self.must_cancel:  # it was cancelled by its own last step

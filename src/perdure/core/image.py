@@ -13,6 +13,7 @@ import contextlib
 import functools
 import hmac
 import io
+import operator
 import pickle
 import struct
 import sys
@@ -85,7 +86,14 @@ def restore(program: Program, image: bytes, key: bytes, host: Host | None = None
 
 
 def _mac(key: bytes, payload: bytes) -> bytes:
-    return blake2b(payload, key=key, digest_size=_MAC_BYTES).digest()
+    mac = _keyed(key).copy()
+    mac.update(payload)
+    return mac.digest()
+
+
+@functools.lru_cache(maxsize=4)
+def _keyed(key: bytes) -> blake2b:
+    return blake2b(key=key, digest_size=_MAC_BYTES)
 
 
 # --- anchors: what is written as a number
@@ -100,6 +108,8 @@ class Shared(NamedTuple):
     named: dict[str, CodeType]
     """Code of the engine's and of the user's classes, which stays where it is, by name."""
     units: Units
+    own: bytes
+    """The hash of the program, as images begin with it."""
     primed: _Reader
     forms: dict[type, Any]
     """How each kind of thing is written; lives as long as the program, for its classes do."""
@@ -142,7 +152,7 @@ def shared_of(program: Any) -> Shared:
         return known
     anchors = [UNSET, *ENGINE]
     assert len(anchors) <= _FIRST_CODE
-    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes
+    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes + _asked(program.referred)
     named = engine_codes() | program.class_codes
     refs: dict[int, int | str] = {id(code): name for name, code in named.items()}
     refs.update({id(code): _FIRST_CODE + i for i, code in enumerate(program.codes)})
@@ -152,12 +162,24 @@ def shared_of(program: Any) -> Shared:
         if (unit := unit_of(code)) is not None
     }
     made = program.shared_anchors = Shared(
-        anchors, refs, named, units, _Reader(b"", None, 0, anchors), dict(FORMS)
+        anchors,
+        refs,
+        named,
+        units,
+        bytes.fromhex(program.hash[:32]),
+        _Reader(b"", None, 0, anchors),
+        dict(FORMS),
     )
     return made
 
 
-_FIRST_CODE = 256
+def _asked(referred: list[Any]) -> list[Any]:
+    """Give what calls of the actions and workflows of a program are made of."""
+    asked = [each for each in referred if hasattr(kind_of(each), "__perdure__")]
+    return [part for each in asked for part in (each.target, each.policy)]
+
+
+_FIRST_CODE = 128
 """The number of the first code of the program: what the engine is made of may grow up to here."""
 
 
@@ -175,17 +197,16 @@ def anchors_of(run: Run) -> Anchors:
 class _Writer(pickle.Pickler):
     """The C pickler, which asks here how everything but the plainest values is written."""
 
-    def __init__(self, file: io.BytesIO, writing: Writing) -> None:
-        super().__init__(file, _PROTOCOL)
-        self.writing = writing
+    writing: Writing
+    forms: dict[type, Any]
 
     def reducer_override(self, value: Any) -> Any:
         """Say how a value is written."""
         kind = kind_of(value)
-        forms = self.writing.forms
-        if kind not in forms:
-            forms[kind] = form_of(kind)
-        form = forms[kind]
+        try:
+            form = self.forms[kind]
+        except KeyError:
+            form = self.forms[kind] = form_of(kind)
         return NotImplemented if form is None else form(self.writing, value)
 
 
@@ -194,7 +215,7 @@ def _payload(run: Run, anchors: Anchors) -> bytes:
     tasks = list(run.tasks.values())
     stood = standing(tasks, shared.units)
     while True:
-        writing = Writing(run, {id(each.coro): i for i, each in enumerate(stood)}, shared.forms)
+        writing = Writing(run, {id(each.coro): i for i, each in enumerate(stood)})
         payload = _written(run, anchors, tasks, stood, writing)
         if not writing.found:
             return payload
@@ -206,36 +227,44 @@ def _payload(run: Run, anchors: Anchors) -> bytes:
 def _written(
     run: Run, anchors: Anchors, tasks: list[Task], stood: list[Stood], writing: Writing
 ) -> bytes:
-    head = [
-        (each.code, each.at, each.child, tuple(map(writing.cell_number, each.cells)))
-        for each in stood
-    ]
-    frames_told = _encode_head(head)
+    told: list[Any] = []
+    frames: list[Any] = []
+    for each in stood:
+        cells = [writing.cell_number(cell) for cell in each.cells] if each.cells else ()
+        told.append((each.code, each.at, each.child, cells))
+        frames += each.values
+        frames.append(each.wait)
     file = io.BytesIO()
-    file.write(_head_of(run.program, len(frames_told)))
-    file.write(frames_told)
     try:
-        writer = _Writer(file, writing)
+        writer = _Writer(file, _PROTOCOL)
+        writer.writing = writing
+        writer.forms = anchors.shared.forms
         writer.memo = anchors.primed.memo
-        frames = [(each.values, each.wait) for each in stood]
-        writer.dump((_state_of(run), tasks, frames))
+        writer.dump((tasks, frames, _state_of(run, anchors)))
         for cell in writing.cells:  # grows while it is gone through
             writer.dump(_content(cell))
-        writer.dump(UNSET)
+        return _joined(run, anchors, writing, told, file)
     except NotNow:
         raise
-    except (pickle.PicklingError, TypeError, RecursionError) as error:
+    except (pickle.PicklingError, TypeError, RecursionError, OverflowError) as error:
         raise NotNow(f"the run holds what cannot be written down: {error}") from error
-    return file.getvalue()
 
 
-def _head_of(program: Program, length: int) -> bytes:
-    own = bytes.fromhex(program.hash[:32])
-    return _HEAD.pack(MAGIC, VERSION, sys.version_info[1], LOWERING, own, length)
+def _joined(
+    run: Run, anchors: Anchors, writing: Writing, told: list[Any], file: io.BytesIO
+) -> bytes:
+    """Put what is told of the frames in front: it says how many cells there were after all."""
+    head = _encode_head((len(writing.cells), told, *_counts_of(run), run.timers.last))
+    begin = _HEAD.pack(MAGIC, VERSION, _MINOR, LOWERING, anchors.shared.own, len(head))
+    return b"".join((begin, head, file.getbuffer()))
 
 
+_MINOR = sys.version_info[1]
 _encode_head = msgspec.msgpack.Encoder().encode
-_decode_head = msgspec.msgpack.Decoder(list[tuple[int | str, int, bool, tuple[int, ...]]]).decode
+_Told = list[tuple[int | str, int, bool, tuple[int, ...]]]
+_decode_head = msgspec.msgpack.Decoder(
+    tuple[int, _Told, int, int, int, int, int, int, bool, int]
+).decode
 
 
 def _content(cell: CellType) -> tuple[bool, Any]:
@@ -245,23 +274,37 @@ def _content(cell: CellType) -> tuple[bool, Any]:
         return False, None
 
 
-_PLAIN = (
-    "seq", "now_us", "origin_us", "seed", "zone", "run_id", "status", "calls_made", "_numbers",
-    "_names", "closed", "main", "calls", "outcome", "error", "last_words",
-)  # fmt: skip
+_COUNTS = ("seq", "now_us", "origin_us", "calls_made", "_numbers", "_names", "closed")
+"""Attributes of a run that are told at the beginning, beside its frames."""
+
+_PLAIN = ("seed", "zone", "run_id", "status", "main", "outcome", "error", "last_words")
 """Attributes of a run that are written as they are."""
 
+_counts_of = operator.attrgetter(*_COUNTS)
+_plain_of = operator.attrgetter(*_PLAIN)
 
-def _state_of(run: Run) -> tuple[Any, ...]:
+
+def _state_of(run: Run, anchors: Anchors) -> tuple[Any, ...]:
+    """Give what there is of a run besides its tasks; what is empty takes no room."""
     timers, mailbox = run.timers, run.mailbox
-    changed = [(at, state_of(value)) for at, value in anchors_of(run).stateful]
+    changed: Any = ()
+    if anchors.stateful:
+        states = [(at, state_of(value)) for at, value in anchors.stateful]
+        changed = tuple([each for each in states if each[1] is not None])
+    asyncgens: tuple[Any, ...] = ()
+    if run.asyncgens:
+        living: list[Any] = [ref() for ref in run.asyncgens.values()]
+        asyncgens = tuple([each for each in living if each is not None])
     return (
-        [getattr(run, name) for name in _PLAIN],
-        (timers.last, list(timers.armed.values())),
-        (mailbox.messages, mailbox.waiting, mailbox.keys),
-        list(run.unseen.futures),
-        [each for ref in run.asyncgens.values() if (each := ref()) is not None],
-        [each for each in changed if each[1] is not None],
+        *_plain_of(run),
+        tuple(run.calls.values()),
+        tuple(timers.armed.values()) if timers.armed else (),
+        mailbox.messages or None,
+        mailbox.waiting or None,
+        mailbox.keys or None,
+        tuple(run.unseen.futures) if run.unseen.futures else (),
+        asyncgens,
+        changed,
         None if run.drawn is None else run.drawn.getstate(),
     )
 
@@ -273,7 +316,8 @@ class _Reader(pickle.Unpickler):
     """The C unpickler, which finds nothing by name but what an image may name."""
 
     def __init__(self, body: bytes, known: Any, first: int, more: list[Any]) -> None:
-        super().__init__(io.BytesIO(_primer(first, len(more)) + body))
+        # Buffered: what can be peeked into, the unpickler reads in one go, not bit by bit.
+        super().__init__(io.BufferedReader(io.BytesIO(_primer(first, len(more)) + body)))
         self.given = iter(more)
         if known is not None:
             self.memo = known.memo
@@ -311,7 +355,7 @@ def _restored(run: Run, payload: bytes) -> Run:
     run.context.run(run.program.prepare)
     shared = shared_of(run.program)
     end = _HEAD.size + _check_head(run.program, payload)
-    head = _decode_head(payload[_HEAD.size : end])
+    cells, head, *counts = _decode_head(payload[_HEAD.size : end])
     run.space = run.program.instantiate(run)
     reading = Reading(run, shared)
     entered = None if run.host is None else run.host.enter(run)
@@ -321,12 +365,18 @@ def _restored(run: Run, payload: bytes) -> Run:
         if run.host is not None:
             run.host.leave(run, entered)
     reader = _Reader(payload[end:], shared.primed, len(shared.anchors), _surroundings(run, reading))
-    state, tasks, frames = reader.load()
-    _fill_cells(reading, reader)
+    tasks, frames, state = reader.load()
+    for number in range(cells):
+        has, value = reader.load()
+        if has:
+            reading.cell(number).cell_contents = value
     for walk, taken, length in reading.walks:
         walk.go_on(taken, length)
+    for task in tasks:
+        if type(task.coro) is int:
+            task.coro = reading.coroutines[task.coro]
     run.tasks = {task.number: task for task in tasks}
-    _fill_run(run, state)
+    _fill_run(run, counts, state)
     _walk_in(run, head, made, frames)
     return run
 
@@ -335,7 +385,7 @@ def _check_head(program: Program, payload: bytes) -> int:
     magic, version, minor, lowering, own, length = _HEAD.unpack_from(payload)
     if magic != MAGIC or version != VERSION or lowering != LOWERING:
         raise BadImage("the image is of another version of Perdure")
-    if minor != sys.version_info[1]:
+    if minor != _MINOR:
         raise BadImage(f"the image is of Python 3.{minor}")
     if own != bytes.fromhex(program.hash[:32]):
         raise BadImage("the image is of another program")
@@ -361,24 +411,18 @@ def _depth(code: CodeType) -> int:
     return code.co_qualname.count("<locals>")
 
 
-def _fill_cells(reading: Reading, reader: pickle.Unpickler) -> None:
-    number = 0
-    while (content := reader.load()) is not UNSET:
-        has, value = content
-        if has:
-            reading.cell(number).cell_contents = value
-        number += 1
-
-
-def _fill_run(run: Run, state: tuple[Any, ...]) -> None:
-    plain, timers, mailbox, unseen, asyncgens, changed, drawn = state
-    run.asyncgens = {id(each): weakref.ref(each) for each in asyncgens}
-    for name, value in zip(_PLAIN, plain, strict=True):
+def _fill_run(run: Run, counts: list[Any], state: tuple[Any, ...]) -> None:
+    *counts, run.timers.last = counts
+    plain = state[: len(_PLAIN)]
+    for name, value in zip((*_COUNTS, *_PLAIN), (*counts, *plain), strict=True):
         setattr(run, name, value)
-    run.timers.last, armed = timers
+    calls, armed, messages, waiting, keys, unseen, asyncgens, changed, drawn = state[len(_PLAIN) :]
+    run.asyncgens = {id(each): weakref.ref(each) for each in asyncgens}
+    run.calls = {call.call: call for call in calls}
     for timer in armed:
         run.timers.restore(timer)
-    run.mailbox.messages, run.mailbox.waiting, run.mailbox.keys = mailbox
+    mailbox = run.mailbox
+    mailbox.messages, mailbox.waiting, mailbox.keys = messages or {}, waiting or {}, keys or {}
     run.unseen.futures = dict.fromkeys(unseen)
     for at, content in changed:
         put_state(run.space.built[at], content)
@@ -388,10 +432,12 @@ def _fill_run(run: Run, state: tuple[Any, ...]) -> None:
 
 def _walk_in(run: Run, head: list[Any], made: list[Any], frames: list[Any]) -> None:
     """Let every frame walk back in to its await: outer ones reach the inner through their own."""
+    first = 0
     for i, (_, reentry, unit) in enumerate(made):
-        values, wait = frames[i]
-        child = head[i][2]
-        give_back(reentry, unit, values, Child(made[i + 1][1].step) if child else wait)
+        last = first + len(unit.saved[reentry.pc])
+        wait = Child(made[i + 1][1].step) if head[i][2] else frames[last]
+        give_back(reentry, unit, frames[first:last], wait)
+        first = last + 1
     roots = {id(task.coro) for task in run.tasks.values()}
     for task in run.tasks.values():
         stopped = task.context.run(task.coro.send, None)

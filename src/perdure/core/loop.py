@@ -95,6 +95,8 @@ class Loop:
         self.current: Task | None = None
         self.host = host
         self.facade = Facade(self)
+        self.hooks: Any = None
+        """What the host made for this loop, to have it at hand."""
         self.stdout: Any = None
         self.context = contextvars.Context()
         self.unseen = Unseen(self.report)
@@ -145,18 +147,6 @@ class Loop:
         if _can_be_awaited(awaitable):
             return Task(self, _wrap(awaitable))
         raise TypeError("An asyncio.Future, a coroutine or an awaitable is required")
-
-    def enter_task(self, task: Task) -> None:
-        """Say which task runs."""
-        self.current = task
-        if self.host is not None:
-            self.host.enter_task(self, task)
-
-    def leave_task(self, task: Task) -> None:
-        """Say that it no longer does."""
-        self.current = None
-        if self.host is not None:
-            self.host.leave_task(self, task)
 
     def interrupted(self, error: BaseException) -> None:
         """Stop, because a task raised `SystemExit` or `KeyboardInterrupt`."""

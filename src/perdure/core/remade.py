@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import decimal
 import sys
+import warnings
 from collections.abc import AsyncGenerator
 from contextvars import Context
 from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FunctionType, MethodType
@@ -20,11 +21,12 @@ from perdure import value_types
 from perdure.core import bindings
 from perdure.core.allowed import is_allowed
 from perdure.core.ambient import CURRENT
-from perdure.core.calls import Call, Target
+from perdure.core.calls import Call
 from perdure.core.frames import UNSET
 from perdure.core.futures import PENDING, Future, Task
 from perdure.core.prelude import tasks
 from perdure.core.reentry import Walk
+from perdure.core.run import Run
 from perdure.errors import BadImage
 from perdure.kinds import kind_of
 from perdure.value_types import shape_of
@@ -37,6 +39,10 @@ FUTURES: dict[type, tuple[str, ...]] = {
     tasks.Shield: tasks.Shield.__slots__,
 }
 """Futures of the engine, and what each holds beyond what all hold."""
+
+
+WAKES: dict[Any, Any] = {Task: Task.wake, Run: vars(Run)["_main_done"]}
+"""What wakes most waiters: such a method is written as the object that it belongs to."""
 
 
 def slots_of(cls: Any) -> tuple[str, ...]:
@@ -245,6 +251,16 @@ class Reading:
         reading, taken, length = state
         reading.walks.append((walk, taken, length))
 
+    @staticmethod
+    def itertool(kind: Any, args: tuple[Any, ...], state: Any = None) -> Any:
+        """Make an iterator of `itertools`, which says on 3.12 and 3.13 that it soon cannot."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            made = kind(*args)
+            if state is not None:
+                made.__setstate__(state)
+        return made
+
     # --- what the engine is made of
 
     def new_future(self, cls: Any, number: int) -> Any:
@@ -259,9 +275,12 @@ class Reading:
     @staticmethod
     def fill_future(made: Any, state: tuple[Any, ...]) -> None:
         """Give a future its state."""
-        made.state, made.value, made.error, made.message, waiters, notes, more = state
+        made.state, made.value, made.error, made.message, waiters, notes, *more = state
         made.completed = 0 if made.state == PENDING else 1
-        made.waiters = [each.wake if type(each) is Task else each for each in waiters]
+        made.waiters = [
+            each if (wake := WAKES.get(type(each))) is None else MethodType(wake, each)
+            for each in waiters
+        ]
         if notes:
             made.__dict__.update(notes)
         if type(made) is Task:
@@ -273,20 +292,21 @@ class Reading:
                 setattr(made, name, value)
 
     @staticmethod
-    def _fill_task(task: Task, more: tuple[Any, ...]) -> None:
-        coro, task.waits_on, task.must_cancel, task.cancels, task.name, context = more
-        task.coro = coro
+    def _fill_task(task: Task, more: list[Any]) -> None:
+        task.coro, task.waits_on, task.must_cancel, task.cancels, task.name, context = more
+        task.lent = type(context) is Context
+        if context is True:
+            context = Context()
+            context.run(CURRENT.set, task.loop)
         task.context = Context() if context is None else context
 
     @staticmethod
-    def _fill_call(call: Call, more: tuple[Any, ...]) -> None:
-        call.call, kind, name, args, call.site, policy = more[:6]
-        call.token, call.failures, call.lost, call.deadline = more[6:10]
-        call.not_before_us, call.details = more[10:]
+    def _fill_call(call: Call, more: list[Any]) -> None:
+        call.call, call.target, args, call.site, call.policy = more[:5]
+        call.token, call.failures, call.lost, call.deadline = more[5:9]
+        call.not_before_us, call.details = more[9:]
         call.run = cast("Any", call.loop)
-        call.target = Target(kind, name)
         call.args = Raw(args)
-        call.policy = policy
 
     def new_context(self) -> Context:
         """Make a context of the run."""

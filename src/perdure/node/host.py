@@ -20,6 +20,7 @@ from perdure.core.futures import Task
 from perdure.core.loop import Loop, writable
 
 _tasks: Any = asyncio.tasks  # its registers of the current task have no public names
+_enter_task, _leave_task = _tasks._enter_task, _tasks._leave_task
 _Entered = tuple[Any, Any]
 
 
@@ -95,7 +96,9 @@ class AsyncioHost:
         """Make the loop of the run the running one, and keep what was."""
         before = events._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
-        _AsyncGenerators(loop).install()
+        if loop.hooks is None:
+            loop.hooks = _AsyncGenerators(loop)
+        loop.hooks.install()
         events._set_running_loop(loop.facade)  # type: ignore[arg-type]
         self.console.enter()
         loop.stdout = self.console.outputs[0]
@@ -108,15 +111,16 @@ class AsyncioHost:
         sys.set_asyncgen_hooks(*hooks)  # type: ignore[has-type]
         self.console.leave()
         for output in self.console.outputs:
-            output.finish(loop)
+            if output.partial:
+                output.finish(loop)
 
     def enter_task(self, loop: Loop, task: Task) -> None:
         """Make `task` the current one."""
-        _tasks._enter_task(loop.facade, task)
+        _enter_task(loop.facade, task)
 
     def leave_task(self, loop: Loop, task: Task) -> None:
         """Make none the current one."""
-        _tasks._leave_task(loop.facade, task)
+        _leave_task(loop.facade, task)
 
 
 class _AsyncGenerators:
