@@ -7,6 +7,7 @@ from __future__ import annotations
 import array
 import asyncio
 import functools
+import importlib
 import types
 from collections import ChainMap, Counter, OrderedDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from perdure import action, workflow
-from tests.core import helpers
+from tests.core import helpers, other_helpers
 from tests.core.helpers import price
 
 SEEN: list[int] = []
@@ -312,6 +313,43 @@ async def imports_inside() -> Any:
     return [again.note("x"), helpers.note("y")]
 
 
+@workflow
+async def packages_imported_inside() -> Any:
+    import tests.core.helpers
+    import tests.core.helpers as again
+    from tests.core.helpers import CALLS
+
+    again.CALLS.append("inside")
+    return [CALLS, tests.core.helpers.note("x"), tests.core.helpers.CALLS is CALLS]
+
+
+@workflow
+async def attributes_by_name(name: str) -> Any:
+    found = [getattr(helpers, name)("x"), getattr(helpers, "note")("y"), hasattr(helpers, "no")]  # noqa: B009
+    listed = [name in vars(helpers), name in helpers.__dict__, name in dir(helpers)]
+    return [*found, *listed, helpers.CALLS is vars(helpers)["CALLS"]]
+
+
+@workflow
+async def modules_by_name(name: str) -> Any:
+    known = importlib.import_module("tests.core.helpers")
+    return [known.note("x"), importlib.import_module(name).note("y")]
+
+
+def _ask(module: Any, name: str) -> Any:
+    return getattr(module, name)
+
+
+@workflow
+async def asks_for_what_was_not_named(name: str) -> Any:
+    return [_ask(other_helpers, "__name__"), _ask(other_helpers, name)]
+
+
+@workflow
+async def imports_what_was_not_named(name: str) -> Any:
+    return [importlib.import_module("json").dumps(1), importlib.import_module(name)]
+
+
 TENANT: ContextVar[str] = ContextVar("tenant", default="nobody")
 
 
@@ -331,10 +369,14 @@ async def _renames(name: str) -> None:
 class Settings:
     loaded: ClassVar[list[str]] = []
 
+    @classmethod
+    def load(cls, name: str) -> None:
+        cls.loaded.append(name)
+
 
 @workflow
 async def keeps_in_a_class(name: str) -> list[str]:
-    Settings.loaded.append(name)
+    Settings.load(name)
     return list(Settings.loaded)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from perdure.errors import NotHere
 from perdure.testing import run_in_memory
 from tests.core import helpers, other_helpers
 from tests.core import namespace_flows as flows
@@ -86,6 +87,34 @@ def test_functions_may_call_each_other_in_a_ring() -> None:
 def test_a_module_imported_inside_of_a_function_is_of_the_run_too() -> None:
     comes_to(flows.imports_inside, result=[["inside", "x"], ["inside", "x", "y"]])
     assert helpers.CALLS == []
+
+
+def test_a_package_imported_inside_of_a_function_is_of_the_run_with_its_modules() -> None:
+    comes_to(flows.packages_imported_inside, result=[["inside", "x"], ["inside", "x"], True])
+    assert helpers.CALLS == []
+
+
+def test_what_is_asked_of_a_module_by_name_is_of_the_run() -> None:
+    calls = [["x"], ["x", "y"]]
+    comes_to(flows.attributes_by_name, "note", result=[*calls, False, True, True, True, True])
+    assert helpers.CALLS == []
+
+
+def test_a_module_that_is_imported_by_name_is_of_the_run() -> None:
+    comes_to(flows.modules_by_name, "tests.core.helpers", result=[["x"], ["x", "y"]])
+    assert helpers.CALLS == []
+
+
+NOT_NAMED = [
+    (flows.asks_for_what_was_not_named, "half", "`tests.core.other_helpers.half` was not named"),
+    (flows.imports_what_was_not_named, "tests.core.flows", "`tests.core.flows` was not imported"),
+]
+
+
+@pytest.mark.parametrize(("flow", "name", "told"), NOT_NAMED)
+def test_what_a_program_has_not_captured_is_refused(flow: Any, name: str, told: str) -> None:
+    with pytest.raises(NotHere, match=told):
+        run_in_memory(flow, name).result()
 
 
 def test_context_variables_are_of_the_run_and_its_tasks() -> None:

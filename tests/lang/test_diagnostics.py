@@ -61,6 +61,12 @@ def test_every_code_has_a_golden_file() -> None:
     assert shown | elsewhere == set(CODES)
 
 
+def test_every_code_is_in_the_reference() -> None:
+    pages = (Path(__file__).parents[2] / "docs" / "reference" / "diagnostics.md").read_text()
+    told = {line[4:8] for line in pages.splitlines() if line.startswith("### L")}
+    assert told == set(CODES)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("L1")])
 def test_an_error_keeps_the_workflow_from_starting(case: str) -> None:
     with pytest.raises(Refused) as refused:

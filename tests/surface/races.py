@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+import perdure
 from perdure import Task, action, all_of, any_of, first, race, workflow
 
 SECOND = 0.001
@@ -161,3 +162,13 @@ async def nested() -> Any:
         {"x": 1} and any_of([after(10, Bad("c")), after(20, "d")]),
         first(1, {"k": after(30, "e")}),
     )
+
+
+@workflow
+async def through_the_module() -> list[Any]:
+    return [
+        await perdure.race(after(2, "a"), after(1, "b")),
+        await perdure.any_of([after(1, "a"), after(2, "b")]),
+        await perdure.Task.all({"x": after(1, "a")}),
+        await perdure.first(1, after(1, "a")),
+    ]

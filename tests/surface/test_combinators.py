@@ -48,6 +48,7 @@ RESULTS: dict[Any, Any] = {
     races.a_cancelled_race_cancels_all: ["a cleaned up", "b cleaned up", "out of time"],
     races.the_names_of_rhythm: [["a", "b"], "b", ("y", "b"), "handled"],
     races.losers_of_a_tie: [("a", None), "a"],
+    races.through_the_module: ["b", "a", {"x": "a"}, ["a"]],
     races.nested: ["a", "d", {"k": "e"}],
 }
 

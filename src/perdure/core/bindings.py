@@ -76,6 +76,8 @@ _RANDOM = (
     "uniform", "vonmisesvariate", "weibullvariate",
 )  # fmt: skip
 
+_IMPORT_MODULE = "importlib:import_module"
+
 BOUND: dict[str, Binder] = {
     **{f"asyncio:{name}": _same(value) for name, value in _ASYNCIO.items()},
     "datetime:datetime": lambda run: clock.class_of_time(run, dt.datetime),
@@ -102,7 +104,7 @@ BOUND: dict[str, Binder] = {
     "random:Random": clock.random_class,
     "logging:getLogger": console.get_logger,
     **{f"logging:{name}": console.root_method(name) for name in console.METHODS},
-    "importlib:import_module": lambda run: _module_importer(run),  # noqa: PLW0108 — below
+    _IMPORT_MODULE: lambda run: run.stand_ins[_IMPORT_MODULE],  # put there by `builtins_of`
     "builtins:print": console.bound_print,
     "builtins:anext": _same(tasks.anext_),
     "builtins:set": _same(OrderedSet),
@@ -229,6 +231,7 @@ def builtins_of(run: Run, views: Callable[[str], Any]) -> dict[str, Any]:
             key, real = known.get(id(value), ("", None))
             own[name] = _replaced(run, key, value) if real is value else bind(run, value)
     own["__import__"] = _importer(run, views)
+    run.stand_ins[_IMPORT_MODULE] = _module_importer(run, views)
     return own
 
 
@@ -246,9 +249,11 @@ def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
     return import_
 
 
-def _module_importer(run: Run) -> Callable[..., Any]:
+def _module_importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:
     def import_module(name: str, package: str | None = None) -> Any:
-        return bind(run, importlib.import_module(name, package))
+        module = importlib.import_module(name, package)
+        view = views(module.__name__)
+        return bind(run, module) if view is None else view
 
     return import_module
 

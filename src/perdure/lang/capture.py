@@ -21,7 +21,14 @@ from perdure.errors import SourceUnproved
 from perdure.lang.containers import CAPTURERS
 from perdure.lang.diagnostics import Diagnostic, at
 from perdure.lang.makers import COPIED, DICT, LIST, SET, codes_named
-from perdure.lang.names import attribute_names, global_names, import_module, imported_modules
+from perdure.lang.names import (
+    asked_names,
+    asked_owners,
+    attribute_names,
+    global_names,
+    import_module,
+    imported_modules,
+)
 from perdure.lang.recipes import (
     Bound,
     Cell,
@@ -105,6 +112,7 @@ class Capture:
         self.classes: dict[type, Place] = {}
         self.views: dict[int, tuple[types.ModuleType, dict[str, int]]] = {}
         self.names: set[str] = set()
+        self.open: set[int] = set()
         self.own = ""
         self.found: list[Diagnostic] = []
 
@@ -218,10 +226,21 @@ class Capture:
                 message = f"`{name}` is defined nowhere in `{source.name}`"
                 self.found.append(place.diagnostic("L204", message, "define or import it"))
         self.names.update(attribute_names(code))
-        for name in imported_modules(node, value.__globals__.get("__package__") or ""):
+        self.names.update(asked_names(node))
+        self._modules(value.__globals__, source, node)
+
+    def _modules(self, space: dict[str, Any], source: ModuleSource, node: ast.AST | None) -> None:
+        """Capture the modules that a function imports; note which it may ask for any name."""
+        imported: list[types.ModuleType] = []
+        for name in imported_modules(node, space.get("__package__") or ""):
             module = import_module(name)
             if module is not None and self.is_user(name):
+                imported.append(module)
                 self.capture(module, Place(source, node, name))
+        owners = [_found(each, space) for each in asked_owners(node)]
+        self.open.update(id(each) for each in owners if isinstance(each, types.ModuleType))
+        if None in owners:  # a name of its own: it may be any of the modules that it imports
+            self.open.update(id(each) for each in imported)
 
     def _wrapper(self, value: types.FunctionType, place: Place) -> Recipe:
         name = value.__globals__.get("__name__", "")
@@ -273,7 +292,10 @@ class Capture:
         before = len(self.recipes)
         for module, attributes in list(self.views.values()):
             place = Place(module_source(module), None, module.__name__)
-            for name in sorted(self.names.intersection(vars(module)).difference(attributes)):
+            names = self.names.intersection(vars(module))
+            if id(module) in self.open:
+                names.update(each for each in vars(module) if _may_be_asked(each, module))
+            for name in sorted(names.difference(attributes)):
                 attributes[name] = self.capture(vars(module)[name], place)
         return len(self.recipes) > before
 
@@ -301,6 +323,21 @@ class Capture:
         members = tuple(self.capture(each, place) for each in (*flat, *state.values()))
         args = (value.__class__, len(flat), tuple(state))
         return Items(f"subclass of {base.__name__}", args, members)
+
+
+def _found(expression: ast.expr, space: dict[str, Any]) -> Any:
+    """Give what a dotted name leads to from the globals of a function, or `None`."""
+    if isinstance(expression, ast.Name):
+        return space.get(expression.id)
+    if isinstance(expression, ast.Attribute):
+        owner = _found(expression.value, space)
+        return vars(owner).get(expression.attr) if isinstance(owner, types.ModuleType) else None
+    return None
+
+
+def _may_be_asked(name: str, module: types.ModuleType) -> bool:
+    """Whether a run can have what a module holds, if it asks for it by a name that it makes up."""
+    return not name.startswith("__") and _problem(vars(module)[name]) is None
 
 
 def _is_named_tuple(value: object) -> bool:

@@ -24,6 +24,7 @@ CODES: dict[str, str] = {
     "L108": "the text of a module is not what was imported",
     "L109": "a workflow is defined at the top level of a module",
     "L110": "module data that a class and the run would change in two places",
+    "L111": "what a class or a module holds for all runs is changed",
     "L201": "an action or helper is called and never awaited",
     "L202": "a class draws fresh values whenever it is built",
     "L203": "a class has a `__del__`, which may run early, late or twice",

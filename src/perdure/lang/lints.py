@@ -15,6 +15,7 @@ from perdure.lang.capture import Capture, Place
 from perdure.lang.diagnostics import Diagnostic
 from perdure.lang.names import global_names
 from perdure.lang.recipes import Instance, Items, World
+from perdure.lang.rules import CHANGES
 from perdure.lang.source import module_source
 
 _FRESH = frozenset(
@@ -61,11 +62,6 @@ def _is_now(factory: Any) -> bool:
 
 
 # --- what a class and a run would both use, each its own
-
-_CHANGES = frozenset({
-    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
-    "popleft", "remove", "reverse", "setdefault", "sort", "update",
-})  # fmt: skip
 
 
 def check_shared(capture: Capture, cls: type, place: Place) -> list[Diagnostic]:
@@ -117,7 +113,7 @@ def _bodies(tree: ast.AST) -> Iterator[ast.AST]:
 
 def _changes(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _CHANGES and _names(node.func.value, name)
+        return node.func.attr in CHANGES and _names(node.func.value, name)
     if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
         return _names(node.value, name)
     return isinstance(node, ast.AugAssign) and _names(node.target, name)

@@ -14,12 +14,53 @@ def imported_modules(node: ast.AST | None, package: str) -> Iterator[str]:
     """Give the modules that are imported in the body of a function."""
     for each in ast.walk(node) if node is not None else ():
         if isinstance(each, ast.Import):
-            yield from (alias.name for alias in each.names)
+            for alias in each.names:
+                yield from _with_packages(alias.name)  # `import a.b` gives `a`
         elif isinstance(each, ast.ImportFrom):
             base = "." * each.level + (each.module or "")
             name = importlib.util.resolve_name(base, package) if each.level else base
             yield name
             yield from (f"{name}.{alias.name}" for alias in each.names)
+        elif isinstance(each, ast.Call) and _called(each) in _IMPORTING:
+            yield from (name for text in _texts(each.args[:1]) for name in _with_packages(text))
+
+
+_IMPORTING = frozenset({"import_module", "__import__"})
+_ASKING = frozenset({"getattr", "hasattr"})
+_LISTING = frozenset({"vars", "dir"})
+
+
+def _with_packages(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0])
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+
+
+def _texts(nodes: list[ast.expr]) -> Iterator[str]:
+    for each in nodes:
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
+
+
+def asked_names(node: ast.AST | None) -> Iterator[str]:
+    """Give the attributes that a function asks for by text: `getattr(module, "name")`."""
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.Call) and _called(each) in _ASKING:
+            yield from _texts(each.args[1:2])
+
+
+def asked_owners(node: ast.AST | None) -> Iterator[ast.expr]:
+    """Give what a function may ask for any attribute of: `getattr(module, f"on_{kind}")`."""
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.Attribute) and each.attr == "__dict__":
+            yield each.value
+        elif isinstance(each, ast.Call) and each.args:
+            name = _called(each)
+            if name in _LISTING or (name in _ASKING and not [*_texts(each.args[1:2])]):
+                yield each.args[0]
 
 
 def import_module(name: str) -> types.ModuleType | None:

@@ -12,6 +12,7 @@ from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
 
+from perdure.errors import NotHere
 from perdure.lang.capture import is_user_module
 from perdure.lang.diagnostics import Diagnostic
 from perdure.lang.inplace import Codes, restorable_classes
@@ -73,7 +74,7 @@ class Program:
     def instantiate(self, run: Any) -> Space:
         """Build the workflow's function for one run, with all that it reaches."""
         builder = Builder(run, self.world, self.recipes)
-        own_builtins = self.world.builtins_of(run, partial(_view, builder, self.views))
+        own_builtins = self.world.builtins_of(run, partial(_view, builder, self))
         for module in self.parts.spaces:
             live = live_module(module)
             builder.spaces[module] = {
@@ -107,8 +108,16 @@ def _always() -> bool:
     return True
 
 
-def _view(builder: Builder, views: dict[str, int], module: str) -> Any:
-    return builder.get(views[module]) if module in views else None
+def _view(builder: Builder, program: Program, module: str) -> Any:
+    """Give what a user's module is inside of a run; `None` for the module of a library."""
+    if module in program.views:
+        return builder.get(program.views[module])
+    if is_users(module, program.name):
+        raise NotHere(
+            f"`{module}` was not imported when the workflow was linked",
+            remedy="import it under its name, at the top of the module or where it is used",
+        )
+    return None
 
 
 # --- code

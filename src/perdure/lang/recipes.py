@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from types import CellType, CodeType, FunctionType, MemberDescriptorType
 from typing import Any, NamedTuple, Protocol
@@ -250,24 +251,48 @@ class View:
         parts: dict[str, Callable[[], Any]] = {
             name: partial(builder.get, member) for name, member in self.attributes
         }
-        builder.built[index] = ModuleView(self.module, parts)
+        bind = partial(builder.world.bind, builder.run)
+        builder.built[index] = ModuleView(self.module, parts, bind)
+
+
+_REFERENCES = (type(None), bool, int, float, complex, str, bytes, type, Enum)
+"""Kinds of what no run can change: a view gives the module's own."""
 
 
 class ModuleView:
     """Stands for a user's module inside of a run."""
 
-    def __init__(self, module: Any, parts: dict[str, Callable[[], Any]]) -> None:
-        self.__dict__.update(_module=module, _parts=parts, __name__=module.__name__)
+    _perdure_view: tuple[Any, dict[str, Callable[[], Any]], Callable[[Any], Any]]
+
+    def __init__(
+        self, module: Any, parts: dict[str, Callable[[], Any]], bind: Callable[[Any], Any]
+    ) -> None:
+        own = {"_perdure_view": (module, parts, bind), "__name__": module.__name__}
+        for name, value in (own | {"__doc__": module.__doc__}).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """What `vars(module)` gives: all that the module has, as the run sees it."""
+        return {name: getattr(self, name) for name in dir(self) if name[:2] != "__"}
+
+    def __dir__(self) -> list[str]:
+        return dir(self._perdure_view[0])
 
     def __getattr__(self, name: str) -> Any:
-        parts = self.__dict__["_parts"]
-        value = parts[name]() if name in parts else getattr(self.__dict__["_module"], name)
-        self.__dict__[name] = value
+        module, parts, bind = self._perdure_view
+        value = parts[name]() if name in parts else bind(getattr(module, name))
+        if name in vars(module) and name not in parts and not _is_reference(name, value):
+            raise NotHere(
+                f"`{module.__name__}.{name}` was not named when the workflow was linked",
+                remedy="name it in the workflow, or choose it from a dict that holds it",
+            )
+        object.__setattr__(self, name, value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NotHere(
-            f"`{self.__dict__['__name__']}.{name} = …` would not reach the module",
+            f"`{self.__name__}.{name} = …` would not reach the module",
             remedy="every run has a namespace of its own: keep it in a variable of the workflow",
         )
 
@@ -275,7 +300,12 @@ class ModuleView:
         self.__setattr__(name, None)
 
     def __repr__(self) -> str:
-        return f"<module {self.__dict__['__name__']!r} as its run sees it>"
+        return f"<module {self.__name__!r} as its run sees it>"
+
+
+def _is_reference(name: str, value: Any) -> bool:
+    """Whether all runs may have the same: it cannot change, or is what a module says of itself."""
+    return name.startswith("__") or isinstance(value, _REFERENCES)
 
 
 def references(recipe: Recipe) -> tuple[int, ...]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import deque
 from collections.abc import Callable, Iterator
+from inspect import getattr_static
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -112,6 +114,49 @@ def _global(checker: Checker, node: Any) -> None:
     )
 
 
+CHANGES = frozenset({
+    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
+    "popleft", "remove", "reverse", "setdefault", "sort", "update",
+})  # fmt: skip
+"""The methods that change a container."""
+
+_OWN = "keep it in the module, in an object or in a variable: of these a run has its own"
+
+
+def _attribute(checker: Checker, node: Any) -> None:
+    """Refuse `Class.name = …` and `module.name = …`: there is one for all runs."""
+    if isinstance(node.ctx, ast.Load):
+        _name(checker, node)
+        return
+    owner = checker.scope.resolve(node.value)
+    if isinstance(owner, (type, ModuleType)):
+        kind = "class" if isinstance(owner, type) else "module"
+        told = f"`{ast.unparse(node)}` is of the {kind}, which all runs of the process share"
+        checker.say(node, "L111", told, _OWN)
+
+
+def _subscript(checker: Checker, node: Any) -> None:
+    if not isinstance(node.ctx, ast.Load):
+        _held_by_class(checker, node, node.value)
+
+
+def _call(checker: Checker, node: Any) -> None:
+    if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+        _held_by_class(checker, node, node.func.value)
+
+
+def _held_by_class(checker: Checker, node: ast.AST, changed: ast.expr) -> None:
+    """Refuse to change a list, dict or set that a class holds."""
+    while isinstance(changed, ast.Subscript):
+        changed = changed.value
+    if isinstance(changed, ast.Attribute):
+        owner = checker.scope.resolve(changed.value)
+        held = getattr_static(owner, changed.attr, None) if isinstance(owner, type) else None
+        if isinstance(held, (list, dict, set, deque, bytearray)):
+            told = f"`{ast.unparse(changed)}` is of the class, which all runs of the process share"
+            checker.say(node, "L111", told, _OWN)
+
+
 def _name(checker: Checker, node: Any) -> None:
     if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Load):
         value = checker.scope.resolve(node)
@@ -150,7 +195,9 @@ def _is_async(value: Any) -> bool:
 RULES: dict[type[ast.AST], Callable[[Checker, Any], None]] = {
     ast.Global: _global,
     ast.Name: _name,
-    ast.Attribute: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
     ast.Expr: _statement,
 }
 
