@@ -2,6 +2,8 @@
 
 from perdure.actions import Action, action
 from perdure.api import now, record, signal, sleep_until
+from perdure.app import Call, Perdure
+from perdure.client import Handle, RunInfo
 from perdure.combinators import Task, all_of, any_of, first, race
 from perdure.core.policy import Retry
 from perdure.errors import (
@@ -13,24 +15,34 @@ from perdure.errors import (
     RetryAfter,
     Stale,
 )
+from perdure.node.context import Attempt, attempt, heartbeat
+from perdure.node.options import Options
 from perdure.workflows import Workflow, workflow
 
 __all__ = [
     "Action",
     "ActionTimeout",
+    "Attempt",
+    "Call",
     "Diverged",
+    "Handle",
     "Interrupted",
+    "Options",
+    "Perdure",
     "PerdureError",
     "Refused",
     "Retry",
     "RetryAfter",
+    "RunInfo",
     "Stale",
     "Task",
     "Workflow",
     "action",
     "all_of",
     "any_of",
+    "attempt",
     "first",
+    "heartbeat",
     "now",
     "race",
     "record",

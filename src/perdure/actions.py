@@ -40,6 +40,7 @@ class Action(Generic[P, R_co]):
         self.policy = policy
         self.target = Target("action", name)
         self.accepts = binder(function)
+        self.is_async = inspect.iscoroutinefunction(function)
         mark = getattr(inspect, "markcoroutinefunction", None)  # since Python 3.12
         if mark is not None:
             mark(self)
@@ -63,7 +64,7 @@ class Action(Generic[P, R_co]):
 
     def run_here(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Run the body, with no run, no retries and nothing written down."""
-        if inspect.iscoroutinefunction(self.function):
+        if self.is_async:
             return cast("Coroutine[Any, Any, R_co]", self.function(*args, **kwargs))
         self.accepts(*args, **kwargs)
         return _run_sync(self.function, args, kwargs)

@@ -170,6 +170,18 @@ class ClassChanged(PerdureError):
     code = "E311"
 
 
+class Stuck(PerdureError):
+    """Inline code of a workflow did not come back; the run is stopped where it was."""
+
+    code = "E312"
+
+
+class DamagedLog(PerdureError):
+    """A row of a run's log is not what was written there."""
+
+    code = "E313"
+
+
 class CrashDiffers(PerdureError):
     """A run that crashed and came back did not do what it does when it is left alone."""
 
@@ -216,3 +228,57 @@ class RetryAfter(PerdureError):
 
     def __str__(self) -> str:
         return f"{self.code} {self.what}"
+
+
+# --- E5: stores and engines ------------------------------------------------------------
+
+
+class StoreError(PerdureError):
+    """A store cannot be opened or used as it is."""
+
+    code = "E500"
+
+
+# --- E6: asking about runs -------------------------------------------------------------
+
+
+class NoSuchRun(PerdureError):
+    """No run of that id is in the store."""
+
+    code = "E601"
+
+
+class RunExists(PerdureError):
+    """A run of that id is there already, and was started with another workflow or input."""
+
+    code = "E602"
+
+
+class RunOver(PerdureError):
+    """The run has ended, or stands otherwise than what was asked of it needs."""
+
+    code = "E603"
+
+
+class RunStopped(PerdureError):
+    """The engine has stopped the run, because it could not go on without doing something wrong."""
+
+    code = "E604"
+
+
+class WaitedTooLong(PerdureError, TimeoutError):
+    """What was waited for has not come within the given time; it may still come."""
+
+    code = "E605"
+
+
+class Overloaded(PerdureError):
+    """Too much waits to be written; nothing more is started until the store has caught up."""
+
+    code = "E606"
+
+
+class Closed(PerdureError):
+    """The engine was asked for something while it was not open."""
+
+    code = "E607"

@@ -27,6 +27,12 @@ class Limits:
     image_bytes_max: int = 64 << 20
     """One image of a run; a larger one is not taken, and the run refolds."""
 
+    image_small_bytes: int = 2 << 10
+    """Up to here, a run is imaged in every flush; a larger one when its tail outweighs it."""
+
+    undurable_bytes_max: int = 256 << 20
+    """What may wait to become durable before nothing more is dispatched, then nothing started."""
+
     signal_keys_kept: int = 1_000
     """Keys of consumed signals that a run remembers, so that a repeated key is refused."""
 

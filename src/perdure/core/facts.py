@@ -82,7 +82,15 @@ class Cancelled(Fact, frozen=True, tag="cancelled.1"):
     actor: str = ""
 
 
-AnyFact = Started | Completed | Failed | Lost | Progressed | Fired | Signalled | Cancelled
+class Stopped(Fact, frozen=True, tag="stopped.1"):
+    """The engine could not go on: why, and the fact that it could not fold. Never folded itself."""
+
+    code: str
+    reason: str
+    cause: Raw | None = None
+
+
+AnyFact = Started | Completed | Failed | Lost | Progressed | Fired | Signalled | Cancelled | Stopped
 
 
 class Row(msgspec.Struct, frozen=True):

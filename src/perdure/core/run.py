@@ -32,6 +32,7 @@ from perdure.core.facts import (
     Row,
     Signalled,
     Started,
+    Stopped,
 )
 from perdure.core.futures import CANCELLED, Future, Task
 from perdure.core.loop import Host, Loop, writable
@@ -449,6 +450,10 @@ def _cancelled(run: Run, fact: Cancelled) -> Callable[[], object]:
     return lambda: main.cancel(fact.reason or None)
 
 
+def _stopped(_: Run, fact: Stopped) -> Callable[[], object]:
+    raise WrongFact(f"the run was stopped: {fact.reason}", remedy="retry it when that is mended")
+
+
 FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Started: _started,
     Completed: _completed,
@@ -458,4 +463,5 @@ FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Fired: _fired,
     Signalled: _signalled,
     Cancelled: _cancelled,
+    Stopped: _stopped,
 }

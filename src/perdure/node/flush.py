@@ -97,6 +97,10 @@ class Pipeline:
         self.atoms += 1
         return self.atoms
 
+    def facts_in_flight(self) -> list[FactRow]:
+        """Give the rows of the batch that is under way."""
+        return [each.fact for each in self.flying if each.fact is not None]
+
     def take(self) -> list[Entry]:
         """Give the entries of the next batch, none if there is nothing to do; `seal` them next."""
         if self.state != IDLE:

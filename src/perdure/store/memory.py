@@ -57,6 +57,8 @@ class MemoryDatabase:
     environment: str = ""
     faults: Faults | None = None
     row_bytes_max: int = 1_000_000_000
+    left_in_order: bool = True
+    """Whether the last writer was closed, or there was none."""
 
     runs: dict[int, RunRow] = field(default_factory=dict[int, RunRow])
     facts: dict[int, dict[int, FactRow]] = field(default_factory=dict[int, dict[int, FactRow]])
@@ -286,7 +288,9 @@ class MemoryWriter:
     def __init__(self, database: MemoryDatabase) -> None:
         self.alive = True
         self.incarnation = 1
+        self.was_left_in_order = database.left_in_order
         self._database = database
+        database.left_in_order = False
 
     async def flush(self, batch: Batch) -> Flushed:
         """Write a batch, all or nothing."""
@@ -333,6 +337,7 @@ class MemoryWriter:
         """Let go of the runs, so that another writer may have them at once."""
         if self.alive:
             self._database.declare_dead(self)
+            self._database.left_in_order = True
 
 
 class MemoryStore:

@@ -183,6 +183,11 @@ class Down(Exception):
 class Writer(Protocol):
     """The owner's side: one at a time for each run."""
 
+    @property
+    def was_left_in_order(self) -> bool:
+        """Whether the writer before this one was closed: what it had under way did not die."""
+        ...
+
     async def flush(self, batch: Batch) -> Flushed:
         """Write a batch durably, all or nothing; raises `Fence`, `Unclear`, `Refused`, `Down`."""
         ...

@@ -1,0 +1,197 @@
+"""Handles of runs: what anybody can ask of a run, and leave for it. Reads show what is durable."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from perdure import values
+from perdure.core.facts import Row
+from perdure.core.policy import Seconds, microseconds
+from perdure.errors import NoSuchRun, RunOver, RunStopped, WaitedTooLong
+from perdure.node.recovery import rows_of
+from perdure.node.wire import Cancel, Retry, Signal, Upgrade
+from perdure.store.port import COMPLETED, OPEN, STATUSES, STOPPED, Message, RunRow, Store
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+PAGE = 1_000
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """A run as the store has it."""
+
+    id: str
+    workflow: str
+    status: str
+    """`pending`, `running`, `completed`, `failed`, `cancelled` or `stopped`."""
+    created: dt.datetime
+    ended: dt.datetime | None
+    parent: str | None
+    attrs: dict[str, str]
+    facts: int
+    """How many facts its log has."""
+    error: str | None
+    """Why it failed, was cancelled or stopped, in one line."""
+
+
+def info_of(row: RunRow) -> RunInfo:
+    """Give what people want to know of a row."""
+    error = None
+    if row.status > COMPLETED and row.result is not None:
+        raised = values.decode_error(row.result)
+        error = f"{type(raised).__name__}: {raised}"
+    parent = row.id.rpartition("/")[0] if row.parent is not None else None
+    return RunInfo(
+        row.id, row.workflow, STATUSES[row.status], _time(row.created_us),
+        None if row.ended_us is None else _time(row.ended_us), parent,
+        msgspec.json.decode(row.attrs), row.head, error,
+    )  # fmt: skip
+
+
+def _time(us: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(us / 1_000_000, dt.UTC)
+
+
+class Home(Protocol):
+    """What a handle needs of the engine that it came from."""
+
+    @property
+    def store(self) -> Store:
+        """The store, while the engine is open."""
+        ...
+
+    async def leave(self, message: Message) -> None:
+        """Leave a message for a run, durably."""
+        ...
+
+    def changes(self, rid: int) -> asyncio.Future[None]:
+        """Give what is done when something about a run may have changed."""
+        ...
+
+
+class Handle(Generic[R_co]):
+    """One run, wherever it is: in this process, in another one, or only on disk."""
+
+    def __init__(self, app: Home, id_: str, rid: int) -> None:
+        self._app = app
+        self.id = id_
+        self.rid = rid
+
+    def __repr__(self) -> str:
+        return f"<run {self.id}>"
+
+    async def _row(self) -> RunRow:
+        found = await self._app.store.find([self.id])
+        if not found:
+            raise NoSuchRun(f"there is no run `{self.id}`", remedy="`perdure list` shows all")
+        return found[0]
+
+    async def info(self) -> RunInfo:
+        """Give how the run stands."""
+        return info_of(await self._row())
+
+    async def status(self) -> str:
+        """Give `pending`, `running`, `completed`, `failed`, `cancelled` or `stopped`."""
+        return STATUSES[(await self._row()).status]
+
+    async def result(self, timeout: Seconds | None = None) -> R_co:
+        """Wait for the end; give what the workflow returned, or raise what it raised."""
+        if timeout is None:
+            return await self._result()
+        limit = asyncio.timeout(microseconds(timeout, "timeout") / 1_000_000)
+        try:
+            async with limit:
+                return await self._result()
+        except TimeoutError:
+            if limit.expired():
+                raise WaitedTooLong(
+                    f"run `{self.id}` has not ended within {timeout}",
+                    remedy="it goes on: ask again",
+                ) from None
+            raise
+
+    async def _result(self) -> R_co:
+        while True:
+            changed = self._app.changes(self.rid)
+            row = await self._row()
+            if row.status == STOPPED:
+                raise RunStopped(
+                    f"run `{self.id}` is stopped: {info_of(row).error}",
+                    remedy="mend what it says, then retry the run",
+                )
+            if row.status > OPEN:
+                assert row.result is not None
+                if row.status == COMPLETED:
+                    value: R_co = values.decode(row.result)
+                    return value
+                raise values.decode_error(row.result)
+            await changed
+
+    # --- leaving messages
+
+    async def signal(self, name: str, value: Any = None, *, key: str | None = None) -> None:
+        """Send a signal; when this returns, it is durable. One key is taken once, for ever."""
+        body = Signal(name, Raw(values.encode(value, f"signal `{name}`")))
+        await self._send("signal", msgspec.json.encode(body), key)
+
+    async def cancel(self, reason: str = "", *, actor: str = "") -> None:
+        """Ask the run to end; its `finally` blocks run. Returns when that is durable."""
+        await self._send("cancel", msgspec.json.encode(Cancel(reason, actor)), None)
+
+    async def retry(self, *, actor: str = "") -> None:
+        """Have a failed run go on from the await that failed; a stopped one from where it stood."""
+        row = await self._row()
+        if row.status <= COMPLETED:
+            raise RunOver(
+                f"run `{self.id}` is {STATUSES[row.status]}", remedy="only failed runs are retried"
+            )
+        body = msgspec.json.encode(Retry(actor))
+        await self._app.leave(Message(self.rid, "retry", body, f"retry:{row.head}"))
+
+    async def upgrade(self, *, actor: str = "") -> None:
+        """Have the run go on with the code that its workflow has in the process that owns it."""
+        await self._send("upgrade", msgspec.json.encode(Upgrade(actor)), None)
+
+    async def _send(self, kind: str, body: bytes, key: str | None) -> None:
+        row = await self._row()
+        if row.status > OPEN and row.status != STOPPED:
+            raise RunOver(
+                f"run `{self.id}` is {STATUSES[row.status]}: it takes no {kind} any more",
+                remedy="look at its result",
+            )
+        await self._app.leave(Message(self.rid, kind, body, key))
+
+    # --- reading the log
+
+    async def facts(self) -> list[Row]:
+        """Give the whole log."""
+        return [row async for row in self._rows(0)]
+
+    async def _rows(self, after: int) -> AsyncIterator[Row]:
+        while page := await self._app.store.facts(self.rid, after, PAGE, images=False):
+            for row in rows_of(page):
+                yield row
+            after = page[-1].seq
+
+    async def watch(self) -> AsyncIterator[Row]:
+        """Give every fact, those of before first, then each as it becomes durable, to the end."""
+        after = 0
+        while True:
+            changed = self._app.changes(self.rid)
+            row = await self._row()
+            async for fact in self._rows(after):
+                after = fact.seq
+                yield fact
+            if row.status > OPEN and after >= row.head:
+                return
+            await changed
+
+
+__all__ = ["Handle", "RunInfo", "info_of"]

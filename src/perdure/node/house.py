@@ -1,0 +1,138 @@
+"""What the parts of a node may ask of it, and of each other. No part knows another's module.
+
+`Node` is the only one that is all of this; the parts see it through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from perdure.core.calls import Call
+from perdure.core.facts import AnyFact
+from perdure.core.run import Program
+from perdure.errors import PerdureError
+from perdure.node.alarms import Alarms
+from perdure.node.flush import Entry, Pipeline
+from perdure.node.options import Options
+from perdure.node.programs import Programs
+from perdure.node.resident import Resident
+from perdure.store.port import NewRun, RunChange, Store, Writer
+
+
+class Attending(Protocol):
+    """Attempts of actions, as those see them who bring runs back."""
+
+    def ask_again(self, resident: Resident, call: Call) -> None:
+        """Make the attempt that a run waits for."""
+        ...
+
+    def holds(self, resident: Resident, call: Call) -> bool:
+        """Whether that attempt is under way here."""
+        ...
+
+
+class Loading(Protocol):
+    """Bringing runs into memory, as those see it who need them there."""
+
+    async def load(self, rids: Iterable[int], *, fresh: bool = False) -> None:
+        """Bring runs into memory, unless they are there."""
+        ...
+
+
+class Gathering(Protocol):
+    """The way to the store, as those see it who have something to write."""
+
+    def add(self, entry: Entry, atom: int = 0) -> None:
+        """Gather an entry, and see to it that it is written."""
+        ...
+
+
+class House(Protocol):
+    """A node, as its parts see it."""
+
+    store: Store
+    writer: Writer
+    key: bytes
+    options: Options
+    loop: asyncio.AbstractEventLoop
+    context: Context
+    pipeline: Pipeline
+    residents: dict[int, Resident]
+    programs: Programs
+    alarms: Alarms
+    observers: list[Callable[[Entry], object]]
+    unable: dict[int, PerdureError]
+    idle: deque[tuple[int, float]]
+    draining: bool
+    folding: tuple[Resident, float] | None
+    fold_guard: Any
+    interrupt: str
+
+    @property
+    def attending(self) -> Attending:
+        """The attempts."""
+        ...
+
+    @property
+    def loading(self) -> Loading:
+        """What brings runs into memory."""
+        ...
+
+    @property
+    def gathering(self) -> Gathering:
+        """The way to the store."""
+        ...
+
+    def now_us(self) -> int:
+        """Read the clock."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside everything else."""
+        ...
+
+    def fold(
+        self, resident: Resident, fact: AnyFact, *, key: str | None = None, atom: int = 0
+    ) -> Entry | None:
+        """Fold a fact and gather its row."""
+        ...
+
+    def begin_run(
+        self,
+        row: NewRun,
+        program: Program,
+        args: Raw,
+        *,
+        seed: int,
+        zone: str,
+        stored: bool = False,
+        key: str | None = None,
+    ) -> Entry | None:
+        """Fold the first fact of a run."""
+        ...
+
+    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
+        """Take a run out that cannot go on."""
+        ...
+
+    def drop(self, resident: Resident) -> None:
+        """Forget a run; the store has it."""
+        ...
+
+    def write_change(self, change: RunChange) -> None:
+        """Change the row of a run."""
+        ...
+
+    def release(self, entries: list[Entry], refused: frozenset[int]) -> None:
+        """Carry out what durable facts caused."""
+        ...
+
+    def fence(self) -> None:
+        """Another process owns the runs now."""
+        ...

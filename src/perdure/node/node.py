@@ -1,0 +1,529 @@
+"""The node: owns runs, folds what happens to them, and carries effects out once they are durable.
+
+fact in → `Run.apply` → gathered → flushed → released. Everything hangs off this; there is no second
+path for runs that start, that come back, or that end. Lives on one event loop and is not
+thread-safe. Knows the store only as a `Writer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Coroutine
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from perdure import values
+from perdure.core.effects import AnyEffect, Arm, Disarm, Dispatch, Finished, Revoke, Say
+from perdure.core.facts import (
+    AnyFact,
+    Cancelled,
+    Completed,
+    Failed,
+    Fired,
+    Row,
+    Started,
+    Stopped,
+    encode_row,
+)
+from perdure.core.run import Program, Run
+from perdure.errors import Broken, PerdureError, Stale, Stuck
+from perdure.node.alarms import Alarms
+from perdure.node.attempts import Attempts
+from perdure.node.flush import FENCED, Entry
+from perdure.node.host import HOST
+from perdure.node.mail import Mail
+from perdure.node.options import Options
+from perdure.node.programs import Programs
+from perdure.node.recovery import SCAN, Recovery
+from perdure.node.resident import (
+    ACTION,
+    WORKFLOW,
+    Parent,
+    Resident,
+    fact_row,
+)
+from perdure.node.wire import Outcome
+from perdure.node.writing import Writing, fail_waiters
+from perdure.registry import lookup
+from perdure.store.port import (
+    ACTIVE,
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    RUNNING,
+    STOPPED,
+    Fence,
+    Message,
+    NewRun,
+    RunChange,
+    Store,
+    Unclear,
+    Writer,
+)
+
+ENDED = {"completed": COMPLETED, "failed": FAILED, "cancelled": CANCELLED}
+_SLOW_S = 0.02
+
+
+class Node:
+    """One owner of runs, on the loop that it was made on."""
+
+    def __init__(self, store: Store, writer: Writer, key: bytes, options: Options) -> None:
+        self.store = store
+        self.writer = writer
+        self.key = key
+        self.options = options
+        self.loop = asyncio.get_running_loop()
+        self.context = contextvars.copy_context()
+        self.writing = Writing(self, writer)
+        self.pipeline = self.writing.pipeline
+        self.residents: dict[int, Resident] = {}
+        self.programs = Programs(store, key)
+        self.alarms = Alarms(self.loop, now_us, self._ring)
+        self.attempts = Attempts(self)
+        self.observers: list[Callable[[Entry], object]] = []
+        self.inner: deque[tuple[Any, ...]] = deque()
+        self.folding: tuple[Resident, float] | None = None
+        """What is being folded, and since when: the watchdog looks at it."""
+        self.interrupt = ""
+        """Set by the watchdog when it has interrupted a fold: why."""
+        self.fold_guard = threading.Lock()
+        self.unable: dict[int, PerdureError] = {}
+        """Runs that cannot go on in this process, and why."""
+        self.idle: deque[tuple[int, float]] = deque()
+        """Runs that came to wait for something else than actions, oldest first."""
+        self.recovery = Recovery(self)
+        self.mail = Mail(self)
+        self.on_fenced: Callable[[], object] = lambda: None
+        self.draining = False
+        self.spawned: set[asyncio.Task[None]] = set()
+        self.last_rid = 0
+
+    @property
+    def attending(self) -> Attempts:
+        """The attempts."""
+        return self.attempts
+
+    @property
+    def loading(self) -> Recovery:
+        """What brings runs into memory."""
+        return self.recovery
+
+    @property
+    def gathering(self) -> Writing:
+        """The way to the store."""
+        return self.writing
+
+    def now_us(self) -> int:
+        """Read the clock."""
+        return now_us()
+
+    def clock(self) -> float:
+        """Read the clock by which waiting is measured."""
+        return time.perf_counter()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside everything else; it is held until it is done."""
+        task = self.loop.create_task(work, context=self.context.copy())
+        self.spawned.add(task)
+        task.add_done_callback(self._spawned_done)
+
+    def _spawned_done(self, task: asyncio.Task[None]) -> None:
+        self.spawned.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.options.warn(f"the node failed: {task.exception()!r}")
+
+    # --- folding
+
+    def fold(
+        self, resident: Resident, fact: AnyFact, *, key: str | None = None, atom: int = 0
+    ) -> Entry | None:
+        """Fold a fact and gather its row; `Stale` if it changes nothing, `None` if the run stopped.
+
+        What it causes in other runs of this node is folded too, and written with it.
+        """
+        run = resident.run
+        begun = time.perf_counter()
+        self.folding = (resident, begun)
+        try:
+            try:
+                applied = run.apply(fact)
+            finally:
+                with self.fold_guard:  # from here on the watchdog lets go
+                    self.folding = None
+        except Stale:
+            raise
+        except PerdureError as error:
+            if run.broken is None:
+                raise  # the fact does not fit, and nothing has changed
+            self.stop(resident, error, fact)
+            return None
+        except BaseException as error:  # noqa: BLE001 — whatever it was, only this run stops
+            self.stop(resident, self._why_stopped(error), fact)
+            return None
+        if self.interrupt:
+            self.stop(resident, self._why_stopped(Broken("")), fact)
+            return None
+        resident.touched_s = begun
+        if time.perf_counter() - begun > _SLOW_S:
+            resident.slow = True
+        entry = resident.entry(applied.row, applied.effects, key)
+        self.writing.add(entry, atom)
+        for effect in applied.effects:
+            if isinstance(effect, Dispatch):
+                if effect.kind == WORKFLOW:
+                    self.inner.append((Node._begin_child, resident, effect, entry.atom))
+            elif isinstance(effect, Finished):
+                self._ending(resident, entry, effect)
+            elif isinstance(effect, Revoke) and effect.call in resident.children:
+                self.inner.append((Node._cancel_child, resident, effect, entry.atom))
+        if self.inner and not atom:
+            self._settle_inner()
+        return entry
+
+    def _settle_inner(self) -> None:
+        while self.inner:
+            do, *rest = self.inner.popleft()
+            do(self, *rest)
+
+    def _why_stopped(self, error: BaseException) -> BaseException:
+        if self.interrupt:
+            error = Stuck(self.interrupt, remedy="mend the code, then `perdure retry` the run")
+            self.interrupt = ""
+        return error
+
+    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
+        """Take a run out that cannot go on; what it did stays, and why is written down."""
+        seq = resident.last_seq + 1
+        code = getattr(error, "code", "E304")
+        why = f"{type(error).__name__}: {error}"
+        cause = None if fact is None else Raw(msgspec.json.encode(fact))
+        stopped = Stopped(now_us(), code, why, cause)
+        entry = Entry(resident, fact_row(resident.rid, seq, encode_stop(seq, stopped)))
+        entry.change = RunChange(
+            resident.rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
+        )
+        entry.effects = (Finished("stopped", Raw(b"null")),)
+        self.writing.add(entry)
+        self.options.warn(f"run `{resident.id}` is stopped: {why}")
+        self.drop(resident)
+
+    def drop(self, resident: Resident) -> None:
+        """Forget a run; the store has it."""
+        self.residents.pop(resident.rid, None)
+        self.attempts.abandon(resident)
+        resident.run.drop()
+
+    # --- runs that begin and end
+
+    def new_rid(self) -> int:
+        """Give a number for a new run: larger than all that this process gave, ordered by time."""
+        self.last_rid = max(self.last_rid + 1, now_us() << 10)
+        return self.last_rid
+
+    def begin_run(
+        self,
+        row: NewRun,
+        program: Program,
+        args: Raw,
+        *,
+        seed: int,
+        zone: str,
+        parent: Parent | None = None,
+        stored: bool = False,
+        key: str | None = None,
+        atom: int = 0,
+    ) -> Entry | None:
+        """Fold the first fact of a run; `stored` if its row is there already."""
+        resident = Resident(row.rid, row.id, row.workflow, Run(program, HOST))
+        resident.parent = parent
+        self.residents[row.rid] = resident
+        own_atom = atom or self.pipeline.new_atom()
+        fact = Started(now_us(), program.hash, args, seed, zone, row.id)
+        entry = self.fold(resident, fact, key=key, atom=own_atom)
+        if entry is None:
+            return None
+        wake = ACTIVE if resident.is_over else resident.wake_us(fact.at_us)
+        resident.stored_wake_us = wake
+        entry.program = self.programs.new_row(program)
+        ended = entry.change
+        if stored:
+            if ended is None:
+                entry.change = RunChange(row.rid, RUNNING, wake, program=program.hash)
+            else:
+                entry.change = msgspec.structs.replace(ended, program=program.hash)
+        else:
+            entry.new_run = msgspec.structs.replace(row, wake_at_us=wake)
+        if not atom:
+            self._settle_inner()
+        return entry
+
+    def _ending(self, resident: Resident, entry: Entry, effect: Finished) -> None:
+        entry.change = RunChange(
+            resident.rid,
+            ENDED[effect.status],
+            ACTIVE,
+            ended_us=resident.run.now_us,
+            result=bytes(effect.value),
+        )
+        if resident.parent is not None:
+            self.inner.append((Node._end_child, resident, effect, entry))
+
+    def _begin_child(self, parent: Resident, effect: Dispatch, atom: int) -> None:
+        call = parent.run.calls.get(effect.call)
+        if call is None or call.token != effect.token:
+            return  # it was cancelled while this fact was folded
+        again = f".{effect.token}" if effect.token > 1 else ""
+        run_id = f"{parent.id}/{effect.call}{again}"
+        try:
+            program = lookup(WORKFLOW, effect.target).program()
+        except PerdureError as error:
+            raw = Raw(values.encode_error(error, trace=False))
+            self.fold(parent, Failed(now_us(), effect.call, effect.token, raw), atom=atom)
+            return
+        rid = self.new_rid()
+        row = NewRun(
+            rid, run_id, effect.target, program.hash, digest_of(effect.args), now_us(),
+            parent=parent.rid, parent_call=effect.call,
+        )  # fmt: skip
+        parent.children[effect.call] = rid
+        seed = zlib.crc32(f"{parent.run.seed}/{effect.call}".encode())
+        self.begin_run(
+            row,
+            program,
+            effect.args,
+            seed=seed,
+            zone=parent.run.zone,
+            parent=Parent(parent.rid, effect.call, effect.token),
+            atom=atom,
+        )
+
+    def _cancel_child(self, parent: Resident, effect: Revoke, atom: int) -> None:
+        rid = parent.children.pop(effect.call)
+        child = self.residents.get(rid)
+        if child is None:
+            self._send_inside(Message(rid, "cancel", CANCEL_BY_PARENT, f"parent:{rid}"), atom)
+        elif not child.is_over:
+            self.fold(child, Cancelled(now_us(), "its parent no longer waits for it"), atom=atom)
+
+    def _end_child(self, child: Resident, effect: Finished, entry: Entry) -> None:
+        """Tell the parent, in the same write: it is folded here, or finds a message."""
+        assert child.parent is not None
+        rid, call, token = child.parent.rid, child.parent.call, child.parent.token
+        parent = self.residents.get(rid)
+        if parent is None:
+            body = Outcome(call, token, effect.status == "completed", effect.value)
+            message = Message(rid, "outcome", msgspec.json.encode(body), f"child:{child.rid}")
+            entry.messages = [*(entry.messages or ()), message]
+            return
+        parent.children.pop(call, None)
+        waiting = parent.run.calls.get(call)
+        if waiting is None or waiting.token != token:
+            return
+        if effect.status == "completed":
+            self.fold(parent, Completed(now_us(), call, token, effect.value), atom=entry.atom)
+        else:
+            self.fold(parent, Failed(now_us(), call, token, effect.value), atom=entry.atom)
+
+    def _send_inside(self, message: Message, atom: int) -> None:
+        entry = Entry(None, None)
+        entry.messages = [message]
+        self.writing.add(entry, atom)
+
+    def write_change(self, change: RunChange) -> None:
+        """Change the row of a run, as it leaves the memory."""
+        entry = Entry(None, None)
+        entry.change = change
+        self.writing.add(entry)
+
+    # --- leaving memory
+
+    def _rests(self, resident: Resident) -> None:
+        """A run has come to rest: it may leave the memory when there are too many."""
+        self.idle.append((resident.rid, resident.touched_s))
+        if len(self.residents) > self.options.residents_max:
+            self.sweep(time.perf_counter(), len(self.residents) - self.options.residents_max)
+
+    def sweep(self, now_s: float, surplus: int = 0) -> None:
+        """Let runs go that have waited longest: so many, and all that waited too long."""
+        looked = len(self.idle)
+        while looked and self.idle:
+            looked -= 1
+            rid, touched_s = self.idle[0]
+            resident = self.residents.get(rid)
+            if resident is None or resident.touched_s != touched_s:
+                self.idle.popleft()  # something has happened to it since
+                continue
+            if surplus <= 0 and now_s - resident.touched_s < self.options.idle_s:
+                return
+            self.idle.popleft()
+            if self.recovery.evict(resident):
+                surplus -= 1
+
+    # --- releasing
+
+    def release(self, entries: list[Entry], refused: frozenset[int]) -> None:
+        """Carry out what durable facts caused, in their order."""
+        for entry in entries:
+            resident, fact = entry.owner, entry.fact
+            if fact is not None:
+                if fact.rid in refused:
+                    self._refused_run(entry)
+                    continue
+                resident.durable_seq = fact.seq
+            for effect in entry.effects:
+                _RELEASE[type(effect)](self, resident, effect)
+            if resident is not None and len(resident.run.calls) == len(resident.children):
+                self._rests(resident)
+            if entry.waiters is not None:
+                for waiter in entry.waiters:
+                    if not waiter.done():
+                        waiter.set_result(None)
+            for observer in self.observers:
+                observer(entry)
+
+    def _refused_run(self, entry: Entry) -> None:
+        refused: Resident = entry.owner
+        resident = self.residents.get(refused.rid)
+        if resident is not None:
+            self.pipeline.forget(frozenset((resident.rid,)))
+            self.drop(resident)
+        fail_waiters(entry, Taken(refused.id))
+
+    def dispatch(self, resident: Resident, effect: Dispatch) -> None:
+        """Have an attempt made, by this process."""
+        if effect.kind == ACTION:
+            self.attempts.ask(resident, effect)
+
+    def revoke(self, resident: Resident, effect: Revoke) -> None:
+        """Tell an attempt that nobody waits for it."""
+        self.attempts.revoke(resident, effect)
+
+    def armed(self, resident: Resident, effect: Arm) -> None:
+        """Have the run rung for when a timer of it is due."""
+        self.alarms.push(effect.due_us, resident.rid)
+
+    def disarmed(self, resident: Resident, effect: Disarm) -> None:
+        """Nothing: a timer that rings is asked whether it still is armed."""
+
+    def said(self, resident: Resident, effect: Say) -> None:
+        """Show a line."""
+        self.options.say(resident.id, effect)
+
+    def finished(self, resident: Resident, _: Finished) -> None:
+        """Let go of a run that has ended."""
+        if self.residents.get(resident.rid) is resident:
+            self.drop(resident)
+
+    # --- leaving
+
+    def fence(self) -> None:
+        """Another process owns the runs now: drop them all."""
+        if self.pipeline.state == FENCED:
+            return
+        for entry in self.pipeline.fence():
+            fail_waiters(entry, Fence("another process owns the runs now"))
+        for resident in list(self.residents.values()):
+            self.drop(resident)
+        self.on_fenced()
+
+    def forget(self, rids: frozenset[int]) -> None:
+        """Drop runs with everything of them that is not written."""
+        for entry in self.pipeline.forget(rids):
+            fail_waiters(entry, Unclear("the run is loaded again"))
+        for rid in rids:
+            resident = self.residents.get(rid)
+            if resident is not None:
+                self.drop(resident)
+
+    async def settled(self) -> None:
+        """Wait until everything is durable, as long as the store takes anything at all."""
+        while not self.pipeline.quiet and self.pipeline.state != FENCED:
+            if self.writing.down_since_s:
+                self.options.warn("closing although the store takes nothing: it is brought back")
+                return
+            self.writing.kick()
+            await asyncio.sleep(0.001)
+
+    def close(self) -> None:
+        """Drop everything; the store has it."""
+        self.alarms.close()
+        for resident in list(self.residents.values()):
+            self.drop(resident)
+        for task in self.spawned:
+            task.cancel()
+
+    # --- timers
+
+    def _ring(self, rids: list[int]) -> None:
+        away: list[int] = []
+        for rid in rids:
+            resident = self.residents.get(rid)
+            if resident is None:
+                away.append(rid)
+            else:
+                self.fire(resident)
+        if away:
+            self.spawn(self._wake_up(away))
+
+    async def _wake_up(self, rids: list[int]) -> None:
+        """Load runs that are due, and fire their timers."""
+        if SCAN in rids:
+            rids.remove(SCAN)
+            await self.recovery.scan()
+        for at in range(0, len(rids), 100):
+            chunk = rids[at : at + 100]
+            await self.recovery.load(chunk)
+            for rid in chunk:
+                resident = self.residents.get(rid)
+                if resident is not None:
+                    self.fire(resident)
+
+    def fire(self, resident: Resident) -> None:
+        """Fold every timer of a run that is due."""
+        run = resident.run
+        while resident.rid in self.residents and not resident.is_over:
+            due_us = run.timers.next_due_us()
+            if due_us is None or due_us > now_us():
+                return
+            self.fold(resident, Fired(max(now_us(), due_us), run.timers.heap[0][1]))
+
+
+class Taken(Exception):
+    """The id of a new run is that of another."""
+
+
+CANCEL_BY_PARENT = b'{"reason":"its parent no longer waits for it"}'
+
+
+def encode_stop(seq: int, fact: Stopped) -> bytes:
+    """Write the row of a stop: it has no digest, for nothing was folded."""
+    return encode_row(Row(seq, fact, 0))
+
+
+def digest_of(args: Raw) -> bytes:
+    """Give what tells two inputs apart."""
+    return blake2b(bytes(args), digest_size=12).digest()
+
+
+def now_us() -> int:
+    """Read the clock."""
+    return time.time_ns() // 1_000
+
+
+_RELEASE: dict[type[AnyEffect], Callable[[Node, Any, Any], None]] = {
+    Dispatch: Node.dispatch,
+    Revoke: Node.revoke,
+    Arm: Node.armed,
+    Disarm: Node.disarmed,
+    Say: Node.said,
+    Finished: Node.finished,
+}

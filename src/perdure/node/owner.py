@@ -1,0 +1,125 @@
+"""Owning the runs of a store, from taking over to handing over.
+
+Takes over, brings back what was under way, looks for messages, meets outages, and leaves in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from perdure.node.node import Node
+from perdure.node.options import Options
+from perdure.node.watchdog import Watchdog
+from perdure.store.port import Down, Fence, Store, Writer
+
+
+class Owner:
+    """One ownership of a store's runs."""
+
+    def __init__(self, store: Store, writer: Writer, key: bytes, options: Options) -> None:
+        self.store = store
+        self.writer = writer
+        self.options = options
+        self.node = Node(store, writer, key, options)
+        self.node.writing.on_unclear = self._unclear
+        self.node.on_fenced = self._fenced
+        self.watchdog = Watchdog(self.node)
+        self.seen = -1
+        self.handle: asyncio.TimerHandle | None = None
+        self.fenced = asyncio.Event()
+        self.closed = False
+
+    async def begin(self) -> None:
+        """Bring back what was under way, then serve."""
+        node = self.node
+        node.recovery.clean = self.writer.was_left_in_order
+        self.watchdog.start()
+        await node.recovery.begin()
+        self._poll()
+        self._tick()
+
+    # --- messages, and runs that wait
+
+    def _poll(self) -> None:
+        """Look whether others have written; costs no statement while nobody has."""
+        if self.closed:
+            return
+        try:
+            version = self.store.version()
+        except Down:
+            version = self.seen
+        if version != self.seen:
+            self.seen = version
+            self.node.spawn(self._read())
+        self.handle = self.node.loop.call_later(self.options.poll_s, self._poll)
+
+    async def _read(self) -> None:
+        try:
+            await self.node.mail.read()
+        except Down as error:
+            self.seen = -1
+            self.options.warn(f"messages cannot be read for now: {error}")
+
+    def look(self) -> None:
+        """Read messages now: somebody in this process has left one."""
+        self.node.spawn(self._read())
+
+    def _tick(self) -> None:
+        if self.closed:
+            return
+        self.node.sweep(self.node.clock())
+        self.node.loop.call_later(max(self.options.idle_s / 4, 0.05), self._tick)
+
+    # --- when the store does not answer
+
+    def _unclear(self) -> None:
+        self.node.spawn(self._recover())
+
+    async def _recover(self) -> None:
+        """Find out what became of a batch from what the store has of every run."""
+        node = self.node
+        while True:
+            try:
+                await self.writer.renew()
+                rids = {*node.residents, *(each.rid for each in node.pipeline.facts_in_flight())}
+                heads = await self.writer.heads(list(rids))
+                break
+            except Fence:
+                node.fence()
+                return
+            except Down as error:
+                self.options.warn(f"the store is out of reach: {error}")
+                await asyncio.sleep(self.options.retry_s)
+        durable = {rid: each.durable_seq for rid, each in node.residents.items()}
+        verdict = node.pipeline.recovered(heads, durable)
+        node.release(verdict.release, frozenset())
+        if verdict.resend:
+            node.writing.send()
+        if verdict.reload:
+            await self._reload(verdict.reload)
+        node.writing.kick()
+
+    async def _reload(self, rids: frozenset[int]) -> None:
+        """What the store has is not what is in memory: the store is right."""
+        self.options.warn(f"{len(rids)} runs are loaded again: the store has another state of them")
+        node = self.node
+        node.forget(rids)
+        await node.recovery.load(rids)
+
+    def _fenced(self) -> None:
+        self.fenced.set()
+
+    # --- leaving
+
+    async def close(self) -> None:
+        """Let what is under way come to an end, write everything, and hand the runs over."""
+        self.closed = True
+        if self.handle is not None:
+            self.handle.cancel()
+        node = self.node
+        node.draining = True
+        await node.attempts.drain(self.options.drain_s)
+        await node.settled()
+        self.watchdog.stop()
+        node.close()
+        await self.writer.close()

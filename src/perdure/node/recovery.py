@@ -1,0 +1,213 @@
+"""Bringing runs back: one way for a start, a take-over, a reconnect, a failed batch and a reload.
+
+    image and tail → fold → what does the run wait for? → what is under way here? → the difference
+
+Knows how the store's rows become a run again, and nothing of batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perdure.core import image
+from perdure.core.facts import Lost, Row, Stopped, decode_row
+from perdure.core.refold import fold_again, refold
+from perdure.core.run import Program, Run
+from perdure.errors import BadImage, DamagedLog, PerdureError
+from perdure.node.host import HOST
+from perdure.node.house import House
+from perdure.node.resident import WORKFLOW, Parent, Resident, checksum
+from perdure.store.port import ACTIVE, NEVER, PENDING, STOPPED, FactRow, Query, RunChange, Stored
+
+CHUNK = 100
+"""Runs that are loaded with one read, before others have their turn."""
+HORIZON_US = 2_000_000
+"""How far ahead the due times of runs that are not in memory are known."""
+PAGE = 2_000
+
+
+class Recovery:
+    """Loads runs for a node, and knows which are due that are not in memory."""
+
+    def __init__(self, node: House) -> None:
+        self.node = node
+        self.scanned_us = 0
+        """Up to here, everything that is due is in the alarms."""
+        self.clean = False
+        """Whether the last owner left in order: what it had under way did not die of it."""
+
+    async def begin(self) -> None:
+        """Bring back every run that something was under way for."""
+        cursor = (-1, 0)
+        while page := await self.node.writer.due(cursor, ACTIVE, PAGE):
+            rids = [rid for _, rid in page]
+            for at in range(0, len(rids), CHUNK):
+                await self.load(rids[at : at + CHUNK], fresh=True)
+            cursor = page[-1]
+        await self.scan()
+
+    async def scan(self) -> None:
+        """Learn which runs will be due soon; an alarm of its own says when to look again."""
+        node = self.node
+        until = self._now_us() + HORIZON_US
+        cursor = (max(self.scanned_us, 1), 0) if self.scanned_us else (1, 0)
+        while True:
+            page = await node.writer.due(cursor, NEVER - 1, PAGE)
+            for wake_us, rid in page:
+                if wake_us > until:
+                    self.scanned_us = until
+                    node.alarms.push(wake_us - HORIZON_US, SCAN)
+                    return
+                if rid not in node.residents:
+                    node.alarms.push(wake_us, rid)
+            if len(page) < PAGE:
+                self.scanned_us = until
+                return
+            cursor = page[-1]
+
+    def sleeps(self, rid: int, wake_us: int) -> None:
+        """A run has left the memory: have it rung for, or see to it that a scan finds it."""
+        if wake_us == NEVER:
+            return
+        if wake_us <= self.scanned_us or wake_us <= self._now_us() + HORIZON_US:
+            self.node.alarms.push(wake_us, rid)
+        else:
+            self.node.alarms.push(wake_us - HORIZON_US, SCAN)
+
+    async def load(self, rids: Iterable[int], *, fresh: bool = False) -> None:
+        """Bring runs into memory, unless they are there; what cannot come back is stopped."""
+        node = self.node
+        wanted = [rid for rid in rids if rid not in node.residents]
+        for stored in await node.writer.load(wanted) if wanted else ():
+            if stored.run.rid in node.residents or stored.run.status > 1:
+                continue
+            if stored.run.status == PENDING:
+                continue  # its message begins it
+            await self._bring_back(stored, fresh=fresh)
+
+    async def _bring_back(self, stored: Stored, *, fresh: bool) -> None:
+        node, row = self.node, stored.run
+        try:
+            program = await node.programs.get(row.program, row.workflow)
+            run = await self._run_of(stored, program)
+        except PerdureError as error:
+            self._cannot(stored, error)
+            return
+        if row.rid in node.residents:
+            run.drop()
+            return
+        resident = Resident(row.rid, row.id, row.workflow, run)
+        resident.durable_seq = resident.last_seq = run.seq
+        resident.stored_wake_us = row.wake_at_us
+        resident.parent = await self._parent_of(stored)
+        node.residents[row.rid] = resident
+        await self.reconcile(resident, fresh=fresh)
+
+    async def _run_of(self, stored: Stored, program: Program) -> Run:
+        facts = stored.facts
+        if facts and facts[0].image is not None:
+            try:
+                run = image.restore(program, facts[0].image, self.node.key, HOST)
+            except BadImage as bad:
+                self.node.options.warn(
+                    f"run `{stored.run.id}` is folded from its first fact: {bad}"
+                )
+                facts = await self.node.store.facts(stored.run.rid, 0, 1 << 40, images=False)
+            else:
+                for row in rows_of(facts[1:]):
+                    fold_again(run, row)
+                return run
+        return refold(program, rows_of(facts), HOST)
+
+    async def _parent_of(self, stored: Stored) -> Parent | None:
+        row = stored.run
+        if row.parent is None or row.parent_call is None:
+            return None
+        # The id of a child says under which token it was asked for: `parent/call` or `.token`.
+        token = row.id.rpartition("/")[2].partition(".")[2]
+        return Parent(row.parent, row.parent_call, int(token) if token else 1)
+
+    def _cannot(self, stored: Stored, error: PerdureError) -> None:
+        """Leave a run where it is, visibly: it needs a person, or other code."""
+        row = stored.run
+        self.node.options.warn(f"run `{row.id}` cannot go on here: {error}")
+        self.node.unable[row.rid] = error
+
+    # --- what a run waits for, and what is under way
+
+    async def reconcile(self, resident: Resident, *, fresh: bool) -> None:
+        """See to it that exactly what the run waits for is under way.
+
+        `fresh`: another process may have had its calls, and they are lost with it.
+        """
+        node, run = self.node, resident.run
+        calls = list(run.calls.values())
+        if any(call.target.kind == WORKFLOW for call in calls):
+            await self._find_children(resident)
+        for call in calls:
+            if run.calls.get(call.call) is not call:
+                continue
+            if call.target.kind == WORKFLOW:
+                if call.call not in resident.children:
+                    node.fold(resident, Lost(self._now_us(), call.call, call.token, counted=False))
+            elif call.not_before_us > self._now_us():
+                node.attending.ask_again(resident, call)
+            elif not node.attending.holds(resident, call):
+                if fresh:
+                    lost = Lost(self._now_us(), call.call, call.token, counted=not self.clean)
+                    node.fold(resident, lost)
+                else:
+                    node.attending.ask_again(resident, call)
+            if resident.rid not in node.residents:
+                return
+        due_us = run.timers.next_due_us()
+        if due_us is not None:
+            node.alarms.push(due_us, resident.rid)
+
+    async def _find_children(self, resident: Resident) -> None:
+        query = Query(parent=resident.rid, statuses=(0, 1, STOPPED), limit=1_000)
+        while rows := await self.node.store.rows(query):
+            for row in rows:
+                if row.parent_call is not None:
+                    resident.children[row.parent_call] = row.rid
+            if len(rows) < query.limit:
+                return
+            query = Query(
+                parent=resident.rid, statuses=query.statuses, limit=1_000, before=rows[-1].rid
+            )
+
+    # --- leaving memory
+
+    def evict(self, resident: Resident) -> bool:
+        """Let a run that only waits leave the memory; its row says when it is due."""
+        node, run = self.node, resident.run
+        if not resident.settled or run.outcome is not None:
+            return False
+        wake_us = resident.wake_us(self._now_us())
+        if wake_us == ACTIVE:
+            return False
+        if wake_us != resident.stored_wake_us:
+            node.write_change(RunChange(resident.rid, 1, wake_us))
+        node.drop(resident)
+        self.sleeps(resident.rid, wake_us)
+        return True
+
+    def _now_us(self) -> int:
+        return self.node.now_us()
+
+
+SCAN = -1
+"""The number of no run: the alarm that says when to scan again."""
+
+
+def rows_of(facts: Iterable[FactRow]) -> Iterable[Row]:
+    """Read rows of the store, and refuse those that are damaged or stand in the wrong place."""
+    for fact in facts:
+        if checksum(fact.rid, fact.seq, fact.body) != fact.crc:
+            raise DamagedLog(
+                f"row {fact.seq} of run {fact.rid} is not what was written",
+                remedy="restore the store from a backup; `perdure doctor` looks at all of it",
+            )
+        row = decode_row(fact.body)
+        if not isinstance(row.fact, Stopped):
+            yield row
