@@ -239,6 +239,66 @@ class StoreError(PerdureError):
     code = "E500"
 
 
+class StoreUnreachable(StoreError):
+    """The file of a store cannot be opened, made or written to."""
+
+    code = "E501"
+
+
+class NotAStore(StoreError):
+    """A file is there, but it is no store of Perdure."""
+
+    code = "E502"
+
+
+class StoreTooNew(StoreError):
+    """A store was written by a newer Perdure, and this one does not know its tables."""
+
+    code = "E503"
+
+
+class WrongEnvironment(StoreError):
+    """A store belongs to another environment than the one that was asked for."""
+
+    code = "E504"
+
+
+class NetworkStore(StoreError):
+    """A store lies on a network file system, where locks and memory maps cannot be relied on."""
+
+    code = "E505"
+
+
+class StoreDamaged(StoreError):
+    """The file of a store is damaged."""
+
+    code = "E506"
+
+
+class SecondLibrary(StoreError):
+    """A file that the engine has open was about to be opened by another SQLite in this process."""
+
+    code = "E507"
+
+
+class StoreInUse(StoreError):
+    """Something needs a store to itself, and another process has it."""
+
+    code = "E508"
+
+
+class BadKey(StoreError):
+    """The key of a store is missing its length, or others can read it."""
+
+    code = "E509"
+
+
+class UnsafeSettings(StoreError):
+    """SQLite did not take a setting without which nothing can be promised."""
+
+    code = "E510"
+
+
 # --- E6: asking about runs -------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perdure.store.memory import MemoryDatabase, MemoryStore
+from perdure.store.sqlite import SqliteStore
 
 
 class memory:  # noqa: N801 - the name of the test's parameter
@@ -21,4 +22,18 @@ class memory:  # noqa: N801 - the name of the test's parameter
         return MemoryStore(self.database)
 
 
-PLACES = [memory]
+class sqlite:  # noqa: N801 - as above
+    def __init__(self, folder) -> None:
+        self.path = folder / "store.db"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what) -> None:
+        pass
+
+    async def open(self, *, row_bytes_max: int | None = None) -> SqliteStore:
+        return SqliteStore.open(self.path, row_bytes_max=row_bytes_max)
+
+
+PLACES = [memory, sqlite]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from perdure.errors import PerdureError
 from perdure.store import port
 from perdure.store.port import Batch, Fence, ProgramRow, Query, Refused
 from tests.store.places import PLACES
@@ -506,7 +507,7 @@ def test_a_backup_is_taken_while_the_store_is_written_to(place, tmp_path):
         assert heard
         assert heard[-1][0] == heard[-1][1]
         await writer.flush(Batch(facts=[fact(1, 2)]))
-        with pytest.raises((port.Down, OSError)):
+        with pytest.raises((port.Down, PerdureError)):
             await store.backup(str(tmp_path / "no" / "where"), lambda done, of: None)
 
     check(place)

@@ -1,0 +1,232 @@
+"""Everybody's side of a store in SQLite: opening it, reading it, leaving messages in it.
+
+Short reads are made on the calling thread; whatever may wait or take long, on a thread of the
+store's own. Only the holder of the lock beside the file gets a writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from perdure.store.port import (
+    Batch,
+    Down,
+    FactRow,
+    Message,
+    NewRun,
+    ProgramRow,
+    Query,
+    Report,
+    RunRow,
+    Unclear,
+)
+from perdure.store.sqlite import lock, opening, places, rows, upkeep
+from perdure.store.sqlite.guard import GUARD
+from perdure.store.sqlite.library import Connection
+from perdure.store.sqlite.line import SQL, CommitFailed, Line, Options, transact
+from perdure.store.sqlite.writer import SqliteWriter
+
+T = TypeVar("T")
+
+TURN_S = 0.02
+"""How often a stand-by asks for the lock."""
+RACY_NS = 100_000_000
+"""A file that changed so lately may change again and show the same time."""
+
+
+class SqliteStore:
+    """A store in one file. Made by `open`."""
+
+    def __init__(self, options: Options, identity: opening.Identity) -> None:
+        self.identity = identity
+        self.path = options.path
+        self._options = options
+        self._reader = Line(options)
+        self._sender = Line(options)
+        self._writers: list[SqliteWriter] = []
+        self._writer_lines: list[Line] = []
+        self._thread = ThreadPoolExecutor(1, "perdure-store")
+        self._guarded = GUARD.watch(options.path)
+        self._closed = False
+        self._seen: tuple[int, int] | None = None
+        self._version = 0
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        environment: str | None = "",
+        vfs: str | None = None,
+        row_bytes_max: int | None = None,
+    ) -> SqliteStore:
+        """Open the store in a file, and make it if it is not there; takes milliseconds.
+
+        A store that is made belongs to `environment`, and is opened under no other; `None` opens
+        any. `vfs` names a file system of SQLite's, and `row_bytes_max` bounds a value, for tests.
+        """
+        real: str = os.path.realpath(os.fspath(path))
+        places.demand_usable(real)
+        options = Options(real, opening.demand_no_stranger, vfs, row_bytes_max)
+        line = Line(options)
+        try:
+            identity = line.run(lambda it: opening.prepare(it, real, environment))
+            return cls(options, identity)
+        except CommitFailed as error:
+            raise Down(str(error)) from error
+        finally:
+            line.close()
+
+    # --- becoming the owner ----------------------------------------------------------
+
+    async def writer(self, *, wait: bool = False) -> SqliteWriter | None:
+        """Become the owner; if another is, give `None`, or wait until it no longer is."""
+        while True:
+            self._demand_open()
+            held = lock.take(self.path)
+            if held is not None:
+                return self._become_writer(held)
+            if not wait:
+                return None
+            await asyncio.sleep(TURN_S)
+
+    def _become_writer(self, held: lock.OwnerLock) -> SqliteWriter:
+        line = Line(self._options)
+        writer = SqliteWriter(line, self._reader, held, self._heal)
+        self._writers.append(writer)
+        self._writer_lines.append(line)
+        return writer
+
+    def owner(self) -> str:
+        """Say which process is the owner, as far as is known."""
+        return lock.holder(self.path)
+
+    def _heal(self) -> None:
+        """Close every connection: when the last is closed, what they hold reaches the file."""
+        for line in (self._reader, self._sender, *self._writer_lines):
+            line.drop()
+
+    # --- leaving messages ------------------------------------------------------------
+
+    async def send(self, runs: Sequence[NewRun], messages: Sequence[Message]) -> frozenset[int]:
+        """Add runs that wait to begin, and messages, durably; give the runs whose id was taken."""
+        return await self._in_thread(self._send, Batch(runs=runs, messages=messages))
+
+    def _send(self, batch: Batch) -> frozenset[int]:
+        try:
+            flushed = self._sender.run(
+                lambda it: transact(it, lambda cursor: rows.write_batch(cursor, batch))
+            )
+        except CommitFailed as error:
+            self._sender.drop()
+            raise Unclear(str(error)) from error
+        except Down:
+            self._sender.drop()
+            raise
+        if not self._sender.is_ours():
+            self._heal()
+            raise Unclear("the write-ahead log was removed by another SQLite library")
+        return flushed.refused
+
+    # --- reading ---------------------------------------------------------------------
+
+    async def find(self, ids: Sequence[str]) -> list[RunRow]:
+        """Give the rows of runs by the ids of users; those that are not there are left out."""
+        return self._reader.run(lambda it: rows.find(it, ids))
+
+    async def rows(self, query: Query) -> list[RunRow]:
+        """Give the rows of runs that a query asks for, newest first."""
+        return await self._on_line(lambda it: rows.list_runs(it, query))
+
+    async def facts(self, rid: int, after: int, limit: int, *, images: bool) -> list[FactRow]:
+        """Give the facts of a run in order, those after number `after`."""
+        return self._reader.run(lambda it: rows.facts(it, rid, after, limit, images=images))
+
+    async def program(self, hash_: str) -> ProgramRow | None:
+        """Give a program by its hash."""
+        return self._reader.run(lambda it: rows.program(it, hash_))
+
+    def version(self) -> int:
+        """Give a number that changes when somebody has written.
+
+        Looks at the write-ahead log from outside, and asks SQLite only when it has changed.
+        """
+        seen = self._log_state()
+        if seen is None or seen != self._seen:
+            self._version = self._reader.run(_data_version)
+            self._seen = seen
+        return self._version
+
+    def _log_state(self) -> tuple[int, int] | None:
+        """Size and time of the log, or `None` if it changed too lately for these to be trusted."""
+        try:
+            status = os.stat(self.path + "-wal")
+        except FileNotFoundError:
+            return None
+        lately = time.time_ns() - status.st_mtime_ns < RACY_NS
+        return None if lately else (status.st_size, status.st_mtime_ns)
+
+    # --- keeping house ---------------------------------------------------------------
+
+    async def prune(self, ended_before_us: int, limit: int) -> int:
+        """Delete the facts of runs that ended before then; their rows, and so their ids, stay."""
+        return await self._on_line(
+            lambda it: transact(it, lambda cursor: rows.prune(cursor, ended_before_us, limit))
+        )
+
+    async def backup(self, path: str, progress: Callable[[int, int], None]) -> None:
+        """Copy the store into a new file while it is in use; the copy opens as a store.
+
+        What is copied is the state at the beginning. The key beside the store is not copied.
+        """
+        copy = upkeep.Backup(self._options, path)
+        try:
+            await self._in_thread(copy.begin)
+            while not await self._in_thread(copy.step):
+                progress(*copy.done_and_all)
+            progress(*copy.done_and_all)
+            await self._in_thread(copy.finish)
+        finally:
+            await self._in_thread(copy.close)
+
+    async def examine(self, *, thorough: bool) -> Report:
+        """Say what the store is, how full, and what is wrong; thorough reads every page."""
+        return await self._on_line(
+            lambda it: upkeep.examine(it, self.path, self.identity, thorough=thorough)
+        )
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        if self._closed:
+            return
+        self._closed = True
+        for writer in self._writers:
+            await writer.close()
+        self._sender.close()
+        await asyncio.to_thread(self._thread.shutdown)
+        self._reader.close()
+        GUARD.leave(self._guarded)
+
+    def _demand_open(self) -> None:
+        if self._closed:
+            raise Down("the store was closed")
+
+    async def _on_line(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return await self._in_thread(lambda: self._sender.run(work))
+        except CommitFailed as error:
+            raise Unclear(str(error)) from error
+
+    async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
+        self._demand_open()
+        return await asyncio.wrap_future(self._thread.submit(work, *given))
+
+
+def _data_version(connection: Connection) -> int:
+    [(version,)] = connection.execute(SQL["data_version"])
+    return int(version)
