@@ -67,7 +67,10 @@ class Line:
                     raise Down("the store was closed") from None
                 raise
             except (apsw.Error, *NOT_FROM_SQLITE) as error:
-                raise meaning(error, self.path) from error
+                meant = meaning(error, self.path)
+                if meant is error:
+                    raise
+                raise meant from error
 
     def is_ours(self) -> bool:
         """Whether what was written last went to where the next one will look for it."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from perdure.errors import StoreUnreachable
 from perdure.store.port import (
     Batch,
     Down,
@@ -77,8 +78,8 @@ class SqliteStore:
         try:
             identity = line.run(lambda it: opening.prepare(it, real, environment))
             return cls(options, identity)
-        except CommitFailed as error:
-            raise Down(str(error)) from error
+        except (CommitFailed, Down) as error:
+            raise StoreUnreachable(str(error), remedy="look at its disk") from error
         finally:
             line.close()
 

@@ -40,7 +40,7 @@ class SqliteWriter:
     """The one writer of a file, as long as it holds the lock."""
 
     def __init__(self, line: Line, reader: Line, lock: OwnerLock, heal: Callable[[], None]) -> None:
-        self.left_in_order = lock.left_in_order
+        self.was_left_in_order = lock.left_in_order
         """Whether the owner before us left in order, rather than died."""
         self._line = line
         self._reader = reader
