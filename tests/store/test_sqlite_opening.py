@@ -147,7 +147,7 @@ tmpfs /mnt/shared tmpfs rw 0 0
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/home/s.db", "ext4"),
+        ("/srv/s.db", "ext4"),
         ("/mnt/with space/s.db", "cifs"),
         ("/mnt/shared/local/s.db", "xfs"),
         ("/mnt/shared/s.db", "tmpfs"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 
 from perdure.errors import StoreError
+from perdure.store.keys import key_of
 from perdure.store.memory import MemoryDatabase, MemoryStore
 from perdure.store.port import Store
+from perdure.store.sqlite import SqliteStore
 
 
 async def open_store(where: str, environment: str) -> tuple[Store, bytes]:
@@ -14,4 +16,6 @@ async def open_store(where: str, environment: str) -> tuple[Store, bytes]:
     if where == ":memory:":
         store: Store = MemoryStore(MemoryDatabase(environment=environment))
         return store, secrets.token_bytes(32)
-    raise StoreError(f"`{where}` is no store", remedy='give a path, or ":memory:"')
+    if "://" in where:
+        raise StoreError(f"`{where}` is no store", remedy='give a path, or ":memory:"')
+    return SqliteStore.open(where, environment=environment), key_of(where)
