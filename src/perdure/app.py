@@ -62,7 +62,7 @@ class Perdure:
         self,
         where: str | os.PathLike[str] = ":memory:",
         *,
-        environment: str = "",
+        environment: str | None = None,
         serve: bool = True,
         options: Options | None = None,
         zone: str = "UTC",
@@ -87,7 +87,7 @@ class Perdure:
     # --- opening and closing
 
     async def __aenter__(self) -> Self:
-        self._store, self._key = await open_store(self.where, self.environment)
+        self._store, self._key = open_store(self.where, self.environment)
         if self.serve:
             writer = await self._store.writer()
             if writer is not None:
