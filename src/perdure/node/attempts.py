@@ -75,7 +75,7 @@ class Attempts:
             return
         key = (resident.rid, effect.call)
         held = self.held[key] = Held(effect.token)
-        wait_us = effect.not_before_us - _now_us() if effect.not_before_us else 0
+        wait_us = effect.not_before_us - self.node.now_us() if effect.not_before_us else 0
         if wait_us > 0:
             held.task = self.loop.call_later(wait_us / 1_000_000, self._begin, resident, effect)
         else:
@@ -131,7 +131,7 @@ class Attempts:
         try:
             value = await self._value(resident, effect, action, held)
             raw = Raw(values.encode(value, f"result of {effect.target}"))
-            fact = Completed(_now_us(), effect.call, effect.token, raw)
+            fact = Completed(self.node.now_us(), effect.call, effect.token, raw)
         except asyncio.CancelledError as error:
             if self.held.get((resident.rid, effect.call)) is held:
                 fact = self._failed(effect, error)  # it has cancelled itself
@@ -147,11 +147,13 @@ class Attempts:
             self._next_turn()
 
     def _failed(self, effect: Dispatch, error: BaseException) -> Failed:
-        return Failed(_now_us(), effect.call, effect.token, Raw(values.encode_error(error)))
+        return Failed(
+            self.node.now_us(), effect.call, effect.token, Raw(values.encode_error(error))
+        )
 
     def _of_death(self, effect: Dispatch, died: Died) -> Lost | Failed:
         self.node.options.warn(f"the process of `{effect.target}` died: {died}")
-        return Lost(_now_us(), effect.call, effect.token)
+        return Lost(self.node.now_us(), effect.call, effect.token)
 
     def _value(self, resident: Resident, effect: Dispatch, action: Any, held: Held) -> Any:
         policy = effect.policy
@@ -235,7 +237,7 @@ class Attempts:
         if owner is None or self.held.get((resident.rid, effect.call)) is not held:
             return
         try:
-            self.node.fold(owner, Progressed(_now_us(), effect.call, effect.token, raw))
+            self.node.fold(owner, Progressed(self.node.now_us(), effect.call, effect.token, raw))
         except Stale:
             return
 
@@ -310,7 +312,3 @@ async def _limited(work: Any, limit_us: int, name: str) -> Any:
         if not limit.expired():
             raise
         raise ActionTimeout(f"{name} took longer than {limit_us / 1_000_000:g} s") from None
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1_000

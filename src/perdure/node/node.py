@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import secrets
 import threading
 import time
 import zlib
@@ -81,13 +82,14 @@ class Node:
         self.writer = writer
         self.key = key
         self.options = options
+        self.now_us = options.now_us
         self.loop = asyncio.get_running_loop()
         self.context = contextvars.copy_context()
         self.writing = Writing(self, writer)
         self.pipeline = self.writing.pipeline
         self.residents: dict[int, Resident] = {}
         self.programs = Programs(store, key)
-        self.alarms = Alarms(self.loop, now_us, self._ring)
+        self.alarms = Alarms(self.loop, self.now_us, self._ring)
         self.attempts = Attempts(self)
         self.observers: list[Callable[[Entry], object]] = []
         self.inner: deque[tuple[Any, ...]] = deque()
@@ -106,6 +108,8 @@ class Node:
         self.draining = False
         self.spawned: set[asyncio.Task[None]] = set()
         self.last_rid = 0
+        self.mark = secrets.randbits(10)
+        """Sets the numbers that this node gives apart from those of another."""
 
     @property
     def attending(self) -> Attempts:
@@ -121,10 +125,6 @@ class Node:
     def gathering(self) -> Writing:
         """The way to the store."""
         return self.writing
-
-    def now_us(self) -> int:
-        """Read the clock."""
-        return now_us()
 
     def clock(self) -> float:
         """Read the clock by which waiting is measured."""
@@ -206,7 +206,7 @@ class Node:
         code = getattr(error, "code", "E304")
         why = f"{type(error).__name__}: {error}"
         cause = None if fact is None else Raw(msgspec.json.encode(fact))
-        stopped = Stopped(now_us(), code, why, cause)
+        stopped = Stopped(self.now_us(), code, why, cause)
         entry = Entry(resident, fact_row(resident.rid, seq, encode_stop(seq, stopped)))
         entry.change = RunChange(
             resident.rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
@@ -226,7 +226,7 @@ class Node:
 
     def new_rid(self) -> int:
         """Give a number for a new run: larger than all that this process gave, ordered by time."""
-        self.last_rid = max(self.last_rid + 1, now_us() << 10)
+        self.last_rid = max(self.last_rid + 1, (self.now_us() << 10) | self.mark)
         return self.last_rid
 
     def begin_run(
@@ -247,7 +247,7 @@ class Node:
         resident.parent = parent
         self.residents[row.rid] = resident
         own_atom = atom or self.pipeline.new_atom()
-        fact = Started(now_us(), program.hash, args, seed, zone, row.id)
+        fact = Started(self.now_us(), program.hash, args, seed, zone, row.id)
         entry = self.fold(resident, fact, key=key, atom=own_atom)
         if entry is None:
             return None
@@ -287,11 +287,11 @@ class Node:
             program = lookup(WORKFLOW, effect.target).program()
         except PerdureError as error:
             raw = Raw(values.encode_error(error, trace=False))
-            self.fold(parent, Failed(now_us(), effect.call, effect.token, raw), atom=atom)
+            self.fold(parent, Failed(self.now_us(), effect.call, effect.token, raw), atom=atom)
             return
         rid = self.new_rid()
         row = NewRun(
-            rid, run_id, effect.target, program.hash, digest_of(effect.args), now_us(),
+            rid, run_id, effect.target, program.hash, digest_of(effect.args), self.now_us(),
             parent=parent.rid, parent_call=effect.call,
         )  # fmt: skip
         parent.children[effect.call] = rid
@@ -312,7 +312,9 @@ class Node:
         if child is None:
             self._send_inside(Message(rid, "cancel", CANCEL_BY_PARENT, f"parent:{rid}"), atom)
         elif not child.is_over:
-            self.fold(child, Cancelled(now_us(), "its parent no longer waits for it"), atom=atom)
+            self.fold(
+                child, Cancelled(self.now_us(), "its parent no longer waits for it"), atom=atom
+            )
 
     def _end_child(self, child: Resident, effect: Finished, entry: Entry) -> None:
         """Tell the parent, in the same write: it is folded here, or finds a message."""
@@ -329,9 +331,9 @@ class Node:
         if waiting is None or waiting.token != token:
             return
         if effect.status == "completed":
-            self.fold(parent, Completed(now_us(), call, token, effect.value), atom=entry.atom)
+            self.fold(parent, Completed(self.now_us(), call, token, effect.value), atom=entry.atom)
         else:
-            self.fold(parent, Failed(now_us(), call, token, effect.value), atom=entry.atom)
+            self.fold(parent, Failed(self.now_us(), call, token, effect.value), atom=entry.atom)
 
     def _send_inside(self, message: Message, atom: int) -> None:
         entry = Entry(None, None)
@@ -492,9 +494,9 @@ class Node:
         run = resident.run
         while resident.rid in self.residents and not resident.is_over:
             due_us = run.timers.next_due_us()
-            if due_us is None or due_us > now_us():
+            if due_us is None or due_us > self.now_us():
                 return
-            self.fold(resident, Fired(max(now_us(), due_us), run.timers.heap[0][1]))
+            self.fold(resident, Fired(max(self.now_us(), due_us), run.timers.heap[0][1]))
 
 
 class Taken(Exception):
@@ -512,11 +514,6 @@ def encode_stop(seq: int, fact: Stopped) -> bytes:
 def digest_of(args: Raw) -> bytes:
     """Give what tells two inputs apart."""
     return blake2b(bytes(args), digest_size=12).digest()
-
-
-def now_us() -> int:
-    """Read the clock."""
-    return time.time_ns() // 1_000
 
 
 _RELEASE: dict[type[AnyEffect], Callable[[Node, Any, Any], None]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -24,6 +25,11 @@ def show(_: str, said: Say) -> None:
 def warn(text: str) -> None:
     """Tell the operator."""
     log.warning("%s", text)
+
+
+def now_us() -> int:
+    """Read the clock of this machine: microseconds since 1970."""
+    return time.time_ns() // 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +58,7 @@ class Options:
     """How long the loop may be blocked before it is said by what."""
     heartbeat_s: float = 1.0
     """How often at most the progress of an action is written down."""
+    now_us: Callable[[], int] = field(default=now_us)
+    """The clock that facts are dated by, and timers are due by."""
     say: Callable[[str, Say], None] = field(default=show)
     warn: Callable[[str], None] = field(default=warn)
