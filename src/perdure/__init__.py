@@ -3,7 +3,7 @@
 from perdure.actions import Action, action
 from perdure.api import now, record, signal, sleep_until
 from perdure.app import Call, Perdure
-from perdure.client import Handle, RunInfo
+from perdure.client import Handle, Moment, RunInfo
 from perdure.combinators import Task, all_of, any_of, first, race
 from perdure.core.policy import Retry
 from perdure.errors import (
@@ -27,6 +27,7 @@ __all__ = [
     "Diverged",
     "Handle",
     "Interrupted",
+    "Moment",
     "Options",
     "Perdure",
     "PerdureError",

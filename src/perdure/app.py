@@ -126,6 +126,11 @@ class Perdure:
             raise Closed("the engine is not open", remedy="use it within `async with`")
         return self._store
 
+    @property
+    def key(self) -> bytes:
+        """What proves that images and programs of the store are its own."""
+        return self._key
+
     async def _own(self, writer: Any) -> None:
         owner = Owner(self.store, writer, self._key, self.options)
         owner.node.observers.append(self._released)
@@ -330,8 +335,8 @@ class Perdure:
         return future
 
     def _released(self, entry: Entry) -> None:
-        if self._waiting and entry.owner is not None:
-            self._tell(entry.owner.rid)
+        if self._waiting and entry.fact is not None:
+            self._tell(entry.fact.rid)
 
     def _tell(self, rid: int) -> None:
         for future in self._waiting.pop(rid, ()):

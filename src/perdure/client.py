@@ -13,8 +13,10 @@ from msgspec import Raw
 from perdure import values
 from perdure.core.facts import Row
 from perdure.core.policy import Seconds, microseconds
-from perdure.errors import NoSuchRun, RunOver, RunStopped, WaitedTooLong
-from perdure.node.recovery import rows_of
+from perdure.core.view import TaskView, tasks_of, waits_of
+from perdure.errors import DamagedLog, NoSuchRun, RunOver, RunStopped, WaitedTooLong
+from perdure.node.history import log_of, program_at, rows_of, run_of
+from perdure.node.programs import Programs
 from perdure.node.wire import Cancel, Retry, Signal, Upgrade
 from perdure.store.port import COMPLETED, OPEN, STATUSES, STOPPED, Message, RunRow, Store
 
@@ -38,13 +40,13 @@ class RunInfo(msgspec.Struct, frozen=True):
     facts: int
     """How many facts its log has."""
     error: str | None
-    """Why it failed, was cancelled or stopped, in one line."""
+    """Why it failed, was cancelled or stopped, or cannot go on for now, in one line."""
 
 
 def info_of(row: RunRow) -> RunInfo:
     """Give what people want to know of a row."""
     error = None
-    if row.status > COMPLETED and row.result is not None:
+    if row.status != COMPLETED and row.result is not None:
         raised = values.decode_error(row.result)
         error = f"{type(raised).__name__}: {raised}"
     parent = row.id.rpartition("/")[0] if row.parent is not None else None
@@ -59,12 +61,29 @@ def _time(us: int) -> dt.datetime:
     return dt.datetime.fromtimestamp(us / 1_000_000, dt.UTC)
 
 
+class Moment(msgspec.Struct, frozen=True):
+    """A run as it was after one of its facts."""
+
+    seq: int
+    at: dt.datetime
+    status: str
+    tasks: list[TaskView]
+    """What had not ended: the functions of each task, outermost first, with their variables."""
+    waits: list[str]
+    """What had to happen before it could go on."""
+
+
 class Home(Protocol):
     """What a handle needs of the engine that it came from."""
 
     @property
     def store(self) -> Store:
         """The store, while the engine is open."""
+        ...
+
+    @property
+    def key(self) -> bytes:
+        """The key of the store."""
         ...
 
     async def leave(self, message: Message) -> None:
@@ -83,6 +102,8 @@ class Handle(Generic[R_co]):
         self._app = app
         self.id = id_
         self.rid = rid
+        self._over_at = 0
+        """The last row of a log that was over, and which is to go on."""
 
     def __repr__(self) -> str:
         return f"<run {self.id}>"
@@ -121,6 +142,9 @@ class Handle(Generic[R_co]):
         while True:
             changed = self._app.changes(self.rid)
             row = await self._row()
+            if row.head <= self._over_at:
+                await changed
+                continue
             if row.status == STOPPED:
                 raise RunStopped(
                     f"run `{self.id}` is stopped: {info_of(row).error}",
@@ -153,6 +177,7 @@ class Handle(Generic[R_co]):
                 f"run `{self.id}` is {STATUSES[row.status]}", remedy="only failed runs are retried"
             )
         body = msgspec.json.encode(Retry(actor))
+        self._over_at = row.head
         await self._app.leave(Message(self.rid, "retry", body, f"retry:{row.head}"))
 
     async def upgrade(self, *, actor: str = "") -> None:
@@ -193,5 +218,25 @@ class Handle(Generic[R_co]):
                 return
             await changed
 
+    async def at(self, seq: int) -> Moment:
+        """Give the run as it was after fact `seq`: what stood where, with which variables.
 
-__all__ = ["Handle", "RunInfo", "info_of"]
+        The code of the run has to be in this process, or its text in the store under its key.
+        """
+        row = await self._row()
+        facts = await log_of(self._app.store, self.rid, seq)
+        if not facts or facts[-1].seq != seq:
+            raise NoSuchRun(
+                f"run `{self.id}` has no fact {seq}", remedy=f"its facts are 1 to {row.head}"
+            )
+        hash_ = program_at(facts) or row.program
+        program = await Programs(self._app.store, self._app.key).get(hash_, row.workflow)
+        run = run_of(program, row.id, facts, self._app.key, lambda _: None)
+        if run is None:
+            raise DamagedLog(f"nothing leads to fact {seq} of run `{self.id}`")
+        moment = Moment(seq, _time(run.now_us), run.status, tasks_of(run), waits_of(run))
+        run.drop()
+        return moment
+
+
+__all__ = ["Handle", "Moment", "RunInfo", "info_of"]

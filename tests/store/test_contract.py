@@ -133,13 +133,13 @@ async def everything(store) -> list:
 
 
 @with_store
-async def test_what_does_not_change_stays(store, writer):
+async def test_a_row_says_what_its_last_change_said_and_keeps_its_program(store, writer):
     await writer.flush(Batch(runs=[new(1)], facts=[fact(1, 1)]))
     ended = change(1, port.FAILED, port.NEVER, program="q", ended_us=9, result=b"why")
     await writer.flush(Batch(facts=[fact(1, 2)], changes=[ended]))
     await writer.flush(Batch(facts=[fact(1, 3)], changes=[change(1, port.RUNNING, 5)]))
     [row] = await store.find(["run-1"])
-    assert (row.program, row.ended_us, row.result) == ("q", 9, b"why")
+    assert (row.program, row.ended_us, row.result) == ("q", None, None)
     assert (row.status, row.wake_at_us, row.head) == (port.RUNNING, 5, 3)
 
 

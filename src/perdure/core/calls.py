@@ -130,6 +130,12 @@ class Call(Future):
         else:
             self.dispatch(self.run.now_us + delay_us)
 
+    def start_over(self, *, tokens: int) -> None:
+        """Make the first attempt anew; `tokens` more than it has may be known to somebody."""
+        self.token += tokens
+        self.failures = self.lost = 0
+        self.dispatch(0)
+
     def lose(self, *, counted: bool = True) -> None:
         """Its holder died: dispatch again, unless it may run once only or was lost too often."""
         self.lost += counted

@@ -90,7 +90,31 @@ class Stopped(Fact, frozen=True, tag="stopped.1"):
     cause: Raw | None = None
 
 
-AnyFact = Started | Completed | Failed | Lost | Progressed | Fired | Signalled | Cancelled | Stopped
+class Retried(Fact, frozen=True, tag="retried.1"):
+    """An operator had the run go on from an earlier state: what came after `back_to` is history."""
+
+    back_to: int
+    seq: int
+    """The number of this row: those between belong to what did not come to be."""
+    calls_made: int
+    """How many calls there were in all: new ones have other numbers, and so other keys."""
+    call: int = 0
+    """The call that failed, and is made again; 0 if it was not a call that failed."""
+    actor: str = ""
+
+
+AnyFact = (
+    Started
+    | Completed
+    | Failed
+    | Lost
+    | Progressed
+    | Fired
+    | Signalled
+    | Cancelled
+    | Stopped
+    | Retried
+)
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perdure.core.effects import outline
-from perdure.core.facts import Row, Started
+from perdure.core.facts import Retried, Row, Started, Stopped
 from perdure.core.loop import Host
 from perdure.core.run import Applied, Program, Run
 from perdure.errors import ClassChanged, Diverged, PerdureError, WrongFact
@@ -14,9 +14,22 @@ from perdure.errors import ClassChanged, Diverged, PerdureError, WrongFact
 def refold(program: Program, rows: Iterable[Row], host: Host | None = None) -> Run:
     """Give the state of a run after its rows, or raise `Diverged` at the first that differs."""
     run = Run(program, host)
-    for row in rows:
+    for row in in_force(rows):
         fold_again(run, row)
     return run
+
+
+def in_force(rows: Iterable[Row]) -> list[Row]:
+    """Give the rows that the state of a run follows from: not stops, nor what a retry undid."""
+    kept: list[Row] = []
+    for row in rows:
+        if isinstance(row.fact, Stopped):
+            continue
+        if isinstance(row.fact, Retried):
+            while kept and kept[-1].seq > row.fact.back_to:
+                kept.pop()
+        kept.append(row)
+    return kept
 
 
 def fold_again(run: Run, row: Row) -> Applied:
@@ -27,7 +40,7 @@ def fold_again(run: Run, row: Row) -> Applied:
             f"{names} changed since the run began, and fact {row.seq} was folded before that",
             remedy="bring the old class back, or move the run to a program of today",
         )
-    if row.seq != run.seq + 1:
+    if row.seq != run.seq + 1 and not isinstance(row.fact, Retried):
         raise WrongFact(
             f"row {row.seq} follows row {run.seq}", remedy="the log has a gap, or is out of order"
         )

@@ -29,6 +29,7 @@ from perdure.core.facts import (
     Fired,
     Lost,
     Progressed,
+    Retried,
     Row,
     Signalled,
     Started,
@@ -178,6 +179,14 @@ class Run(Loop):
         if self.drawn is None:
             self.drawn = random_.Random(self.seed)  # noqa: S311 — repeatable is what it has to be
         return self.drawn
+
+    def go_on(self, fact: Retried) -> None:
+        """Go on from here as the row `seq` of the log, and make the call that failed again."""
+        self.seq = fact.seq
+        self.calls_made = fact.calls_made
+        if fact.call:
+            # No attempt of what is history now had so high a token: each one took a row.
+            self.calls[fact.call].start_over(tokens=fact.seq - fact.back_to)
 
     # --- the end
 
@@ -381,7 +390,7 @@ def _encode_arguments(target: Target, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _started(run: Run, fact: Started) -> Callable[[], object]:
-    if run.seq:
+    if run.main is not None or run.outcome is not None:
         raise WrongFact(f"a run starts once, and this one has {run.seq} facts")
     args, kwargs = arguments_of(fact.args)
     return lambda: run.begin_main(fact, args, kwargs)
@@ -454,6 +463,14 @@ def _stopped(_: Run, fact: Stopped) -> Callable[[], object]:
     raise WrongFact(f"the run was stopped: {fact.reason}", remedy="retry it when that is mended")
 
 
+def _retried(run: Run, fact: Retried) -> Callable[[], object]:
+    if fact.back_to != run.seq:
+        raise WrongFact(f"the run goes on from row {fact.back_to}, and this is row {run.seq}")
+    if run.outcome is not None or (fact.call and fact.call not in run.calls):
+        raise WrongFact(f"call {fact.call} is not what the run waits for at row {run.seq}")
+    return lambda: run.go_on(fact)
+
+
 FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Started: _started,
     Completed: _completed,
@@ -464,4 +481,5 @@ FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Signalled: _signalled,
     Cancelled: _cancelled,
     Stopped: _stopped,
+    Retried: _retried,
 }

@@ -15,14 +15,14 @@ from msgspec import Raw
 
 from perdure.core.calls import Call
 from perdure.core.facts import AnyFact
-from perdure.core.run import Program
+from perdure.core.run import Program, Run
 from perdure.errors import PerdureError
 from perdure.node.alarms import Alarms
 from perdure.node.flush import Entry, Pipeline
 from perdure.node.options import Options
 from perdure.node.programs import Programs
 from perdure.node.resident import Resident
-from perdure.store.port import NewRun, RunChange, Store, Writer
+from perdure.store.port import NewRun, RunChange, RunRow, Store, Writer
 
 
 class Attending(Protocol):
@@ -42,6 +42,16 @@ class Loading(Protocol):
 
     async def load(self, rids: Iterable[int], *, fresh: bool = False) -> None:
         """Bring runs into memory, unless they are there."""
+        ...
+
+    def adopt(self, row: RunRow, run: Run) -> Resident:
+        """Take a run that was brought back among those in memory."""
+        ...
+
+    async def reconcile(
+        self, resident: Resident, *, fresh: bool, asked: frozenset[int] = frozenset()
+    ) -> None:
+        """See to it that exactly what the run waits for is under way."""
         ...
 
 
@@ -119,6 +129,12 @@ class House(Protocol):
 
     def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
         """Take a run out that cannot go on."""
+        ...
+
+    def stop_row(
+        self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
+    ) -> None:
+        """Write down that a run cannot go on, and which fact could not be folded."""
         ...
 
     def drop(self, resident: Resident) -> None:

@@ -202,19 +202,23 @@ class Node:
 
     def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
         """Take a run out that cannot go on; what it did stays, and why is written down."""
-        seq = resident.last_seq + 1
-        code = getattr(error, "code", "E304")
+        self.stop_row(resident.rid, resident.id, resident.last_seq, error, fact)
+        self.drop(resident)
+
+    def stop_row(
+        self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
+    ) -> None:
+        """Write down that a run cannot go on, and which fact could not be folded."""
         why = f"{type(error).__name__}: {error}"
         cause = None if fact is None else Raw(msgspec.json.encode(fact))
-        stopped = Stopped(self.now_us(), code, why, cause)
-        entry = Entry(resident, fact_row(resident.rid, seq, encode_stop(seq, stopped)))
+        stopped = Stopped(self.now_us(), getattr(error, "code", "E304"), why, cause)
+        row = encode_row(Row(head + 1, stopped, 0))  # no digest: nothing was folded
+        entry = Entry(None, fact_row(rid, head + 1, row))
         entry.change = RunChange(
-            resident.rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
+            rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
         )
-        entry.effects = (Finished("stopped", Raw(b"null")),)
         self.writing.add(entry)
-        self.options.warn(f"run `{resident.id}` is stopped: {why}")
-        self.drop(resident)
+        self.options.warn(f"run `{id_}` is stopped: {why}")
 
     def drop(self, resident: Resident) -> None:
         """Forget a run; the store has it."""
@@ -380,7 +384,8 @@ class Node:
                 if fact.rid in refused:
                     self._refused_run(entry)
                     continue
-                resident.durable_seq = fact.seq
+                if resident is not None:
+                    resident.durable_seq = fact.seq
             for effect in entry.effects:
                 _RELEASE[type(effect)](self, resident, effect)
             if resident is not None and len(resident.run.calls) == len(resident.children):
@@ -504,11 +509,6 @@ class Taken(Exception):
 
 
 CANCEL_BY_PARENT = b'{"reason":"its parent no longer waits for it"}'
-
-
-def encode_stop(seq: int, fact: Stopped) -> bytes:
-    """Write the row of a stop: it has no digest, for nothing was folded."""
-    return encode_row(Row(seq, fact, 0))
 
 
 def digest_of(args: Raw) -> bytes:

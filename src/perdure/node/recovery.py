@@ -9,18 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perdure.core import image
-from perdure.core.facts import Lost, Row, Stopped, decode_row
-from perdure.core.refold import fold_again, refold
+from perdure import values
+from perdure.core.facts import Lost
 from perdure.core.run import Program, Run
-from perdure.errors import BadImage, DamagedLog, PerdureError
-from perdure.node.host import HOST
+from perdure.errors import (
+    BadImage,
+    BadProgram,
+    ClassChanged,
+    DamagedLog,
+    NotAWorkflow,
+    PerdureError,
+)
+from perdure.node.history import log_of, run_of
 from perdure.node.house import House
-from perdure.node.resident import WORKFLOW, Parent, Resident, checksum
-from perdure.store.port import ACTIVE, NEVER, PENDING, STOPPED, FactRow, Query, RunChange, Stored
+from perdure.node.resident import WORKFLOW, Parent, Resident
+from perdure.store.port import (
+    ACTIVE,
+    NEVER,
+    PENDING,
+    RUNNING,
+    STOPPED,
+    Query,
+    RunChange,
+    RunRow,
+    Stored,
+)
 
 CHUNK = 100
 """Runs that are loaded with one read, before others have their turn."""
+_WAITS = (BadProgram, ClassChanged, NotAWorkflow)
+"""Errors that other code in this process mends; nothing was folded, so the run only waits."""
 HORIZON_US = 2_000_000
 """How far ahead the due times of runs that are not in memory are known."""
 PAGE = 2_000
@@ -96,56 +114,61 @@ class Recovery:
         if row.rid in node.residents:
             run.drop()
             return
+        await self.reconcile(self.adopt(row, run), fresh=fresh)
+
+    def adopt(self, row: RunRow, run: Run) -> Resident:
+        """Take a run that was brought back among those in memory."""
         resident = Resident(row.rid, row.id, row.workflow, run)
-        resident.durable_seq = resident.last_seq = run.seq
+        resident.durable_seq = resident.last_seq = row.head
         resident.stored_wake_us = row.wake_at_us
-        resident.parent = await self._parent_of(stored)
-        node.residents[row.rid] = resident
-        await self.reconcile(resident, fresh=fresh)
+        resident.parent = _parent_of(row)
+        self.node.residents[row.rid] = resident
+        self.node.unable.pop(row.rid, None)
+        return resident
 
     async def _run_of(self, stored: Stored, program: Program) -> Run:
-        facts = stored.facts
-        if facts and facts[0].image is not None:
-            try:
-                run = image.restore(program, facts[0].image, self.node.key, HOST)
-            except BadImage as bad:
-                self.node.options.warn(
-                    f"run `{stored.run.id}` is folded from its first fact: {bad}"
-                )
-                facts = await self.node.store.facts(stored.run.rid, 0, 1 << 40, images=False)
-            else:
-                for row in rows_of(facts[1:]):
-                    fold_again(run, row)
-                return run
-        return refold(program, rows_of(facts), HOST)
+        def warn(bad: BadImage) -> None:
+            self.node.options.warn(f"run `{row.id}` is folded from an earlier row: {bad}")
 
-    async def _parent_of(self, stored: Stored) -> Parent | None:
-        row = stored.run
-        if row.parent is None or row.parent_call is None:
-            return None
-        # The id of a child says under which token it was asked for: `parent/call` or `.token`.
-        token = row.id.rpartition("/")[2].partition(".")[2]
-        return Parent(row.parent, row.parent_call, int(token) if token else 1)
+        row, key = stored.run, self.node.key
+        run = run_of(program, row.id, stored.facts, key, warn)
+        if run is None:
+            whole = await log_of(self.node.store, row.rid)
+            run = run_of(program, row.id, whole, key, lambda _: None)
+        if run is None:
+            raise DamagedLog(
+                "its log has no beginning, and none of its images can be used",
+                remedy="restore the store from a backup, or the key that the images have",
+            )
+        return run
 
     def _cannot(self, stored: Stored, error: PerdureError) -> None:
-        """Leave a run where it is, visibly: it needs a person, or other code."""
-        row = stored.run
-        self.node.options.warn(f"run `{row.id}` cannot go on here: {error}")
-        self.node.unable[row.rid] = error
+        """Leave a run where it is, visibly: it waits for other code, or is stopped for a person."""
+        node, row = self.node, stored.run
+        node.unable[row.rid] = error
+        if not isinstance(error, _WAITS):
+            node.stop_row(row.rid, row.id, row.head, error)
+            return
+        node.options.warn(f"run `{row.id}` cannot go on here: {error}")
+        why = values.encode_error(error, trace=False)
+        node.write_change(RunChange(row.rid, RUNNING, row.wake_at_us, result=why))
 
     # --- what a run waits for, and what is under way
 
-    async def reconcile(self, resident: Resident, *, fresh: bool) -> None:
+    async def reconcile(
+        self, resident: Resident, *, fresh: bool, asked: frozenset[int] = frozenset()
+    ) -> None:
         """See to it that exactly what the run waits for is under way.
 
-        `fresh`: another process may have had its calls, and they are lost with it.
+        `fresh`: another process may have had its calls, and they are lost with it. Calls that were
+        `asked` for just now are on their way.
         """
         node, run = self.node, resident.run
         calls = list(run.calls.values())
         if any(call.target.kind == WORKFLOW for call in calls):
             await self._find_children(resident)
         for call in calls:
-            if run.calls.get(call.call) is not call:
+            if run.calls.get(call.call) is not call or call.call in asked:
                 continue
             if call.target.kind == WORKFLOW:
                 if call.call not in resident.children:
@@ -196,18 +219,13 @@ class Recovery:
         return self.node.now_us()
 
 
+def _parent_of(row: RunRow) -> Parent | None:
+    if row.parent is None or row.parent_call is None:
+        return None
+    # The id of a child says under which token it was asked for: `parent/call` or `.token`.
+    token = row.id.rpartition("/")[2].partition(".")[2]
+    return Parent(row.parent, row.parent_call, int(token) if token else 1)
+
+
 SCAN = -1
 """The number of no run: the alarm that says when to scan again."""
-
-
-def rows_of(facts: Iterable[FactRow]) -> Iterable[Row]:
-    """Read rows of the store, and refuse those that are damaged or stand in the wrong place."""
-    for fact in facts:
-        if checksum(fact.rid, fact.seq, fact.body) != fact.crc:
-            raise DamagedLog(
-                f"row {fact.seq} of run {fact.rid} is not what was written",
-                remedy="restore the store from a backup; `perdure doctor` looks at all of it",
-            )
-        row = decode_row(fact.body)
-        if not isinstance(row.fact, Stopped):
-            yield row

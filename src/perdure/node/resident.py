@@ -5,7 +5,6 @@ Knows one run; neither stores nor workers nor other runs.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from perdure.core.run import Run
 from perdure.errors import NotNow
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
+from perdure.node.history import checksum
 from perdure.store.port import ACTIVE, NEVER, FactRow
 
 ACTION, WORKFLOW = "action", "workflow"
@@ -130,16 +130,11 @@ def fact_row(rid: int, seq: int, body: bytes, key: str | None = None) -> FactRow
     return FactRow(rid, seq, checksum(rid, seq, body), body, key)
 
 
-def checksum(rid: int, seq: int, body: bytes) -> int:
-    """Give the checksum of a row: that of another run, or another place, is another."""
-    return zlib.crc32(body, (rid ^ seq) & 0xFFFFFFFF)
-
-
 def with_images(entries: Iterable[Entry], key: bytes) -> None:
     """Put an image into the last row of every run of a batch for which one is due."""
     last: dict[int, Entry] = {}
     for entry in entries:
-        if entry.fact is not None:
+        if entry.fact is not None and entry.owner is not None:
             last[entry.fact.rid] = entry
     for entry in last.values():
         fact, resident = entry.fact, entry.owner

@@ -177,13 +177,13 @@ class MemoryDatabase:
         seen.add(place)
 
     def _check_changes(self, batch: Batch, refused: frozenset[int]) -> None:
-        """The promise of the owner: nothing but `wake_at_us` changes without a fact."""
+        """The promise of the owner: without a fact, only when a run is due and why it waits."""
         with_facts = {fact.rid for fact in batch.facts} | {run.rid for run in batch.runs}
         for change in batch.changes:
             if change.rid not in with_facts and change.rid not in refused:
                 row = self.runs[change.rid]
-                told = (change.program, change.ended_us, change.result)
-                assert (change.status, told) == (row.status, (None, None, None)), change
+                told = (change.status, change.program, change.ended_us)
+                assert told == (row.status, None, None), change
 
     def _check_values(self, row: msgspec.Struct) -> None:
         for name in row.__struct_fields__:
@@ -244,9 +244,10 @@ class MemoryDatabase:
             self._folded.add((fact.rid, fact.key))
 
     def _change(self, change: RunChange) -> None:
-        told = {name: getattr(change, name) for name in change.__struct_fields__}
-        given = {name: value for name, value in told.items() if value is not None}
-        self.runs[change.rid] = msgspec.structs.replace(self.runs[change.rid], **given)
+        told = msgspec.structs.asdict(change)
+        if change.program is None:
+            del told["program"]
+        self.runs[change.rid] = msgspec.structs.replace(self.runs[change.rid], **told)
 
     def _add_message(self, message: Message) -> None:
         if message.key is not None:

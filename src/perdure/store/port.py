@@ -5,7 +5,8 @@ Knows rows and bytes, never what a fact means. A store is used by one node throu
 messages. Times are microseconds since 1970 by the clock of the store.
 
 Who may write what: a run's rows are written by its owner alone, in `flush`, and never without a
-fact of that run in the same call, but for `wake_at_us`. Everybody else leaves messages.
+fact of that run in the same call, but for `wake_at_us` and why an open run waits. Everybody else
+leaves messages.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunChange(msgspec.Struct, frozen=True, gc=False):
-    """What changes in the row of a run; what is `None` stays."""
+    """What the row of a run says from now on; a program that is `None` stays."""
 
     rid: int
     status: int
@@ -66,7 +67,7 @@ class RunChange(msgspec.Struct, frozen=True, gc=False):
     program: str | None = None
     ended_us: int | None = None
     result: bytes | None = None
-    """The value, or the error, that the run ended with; why it was stopped."""
+    """The value, or the error, that the run ended with; why it was stopped, or cannot go on."""
 
 
 class RunRow(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,6 @@ import asyncio
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -40,6 +39,7 @@ from perdure.core.facts import (
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.refold import refold
 from perdure.core.run import Run
+from perdure.core.view import tasks_of, waits_of
 from perdure.errors import ActionTimeout, Deadlocked, NotEncodable, Stale
 from perdure.node.host import HOST
 from perdure.registry import lookup
@@ -253,13 +253,9 @@ class Engine:
 
     def _waits(self) -> list[str]:
         run = self.memory.run
-        parts = [f"signal `{name}`" for name in run.mailbox.waiting]
-        parts += [
-            f"call {call.call} of {call.target.name} at {call.site}" for call in run.calls.values()
-        ]
-        parts += [
-            f"{task.name} at {place}" for task in run.tasks.values() if (place := _place(task))
-        ]
+        parts = waits_of(run)
+        for task in tasks_of(run):
+            parts += [f"{task.name} at {each.function}:{each.line}" for each in task.frames[-1:]]
         return parts + [each for child in self.children.values() for each in child._waits()]
 
     def revoke(self, effect: Revoke) -> None:
@@ -279,17 +275,6 @@ class Engine:
     def say(self, effect: Say) -> None:
         """Nothing: `keep` has noted it."""
 
-
-def _place(task: Any) -> str:
-    frame = getattr(task.coro, "cr_frame", None)
-    inner = task.coro
-    while (inner := getattr(inner, "cr_await", None)) is not None and hasattr(inner, "cr_frame"):
-        if not inner.cr_code.co_filename.startswith(_OWN):
-            frame = inner.cr_frame
-    return f"{frame.f_code.co_qualname}:{frame.f_lineno}" if frame is not None else ""
-
-
-_OWN = str(Path(__file__).parents[1])
 
 _CARRY_OUT: dict[type[AnyEffect], Any] = {
     Arm: Engine.arm,

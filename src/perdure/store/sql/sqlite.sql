@@ -59,9 +59,9 @@ RETURNING rid;
 -- name: insert_fact -- a number that the run has already is an error: somebody else wrote
 INSERT INTO facts (rid, seq, crc, body, key, image) VALUES (?, ?, ?, ?, ?, ?);
 
--- name: change_run -- what is null stays
-UPDATE runs SET status = ?2, wake_at = ?3, program = coalesce(?4, program),
-                ended = coalesce(?5, ended), result = coalesce(?6, result), pruned = 0
+-- name: change_run -- a program that is null stays
+UPDATE runs SET status = ?2, wake_at = ?3, program = coalesce(?4, program), ended = ?5,
+                result = ?6, pruned = 0
 WHERE rid = ?1;
 
 -- name: consume -- a message that is gone already is no matter

@@ -1,0 +1,86 @@
+"""From rows of the store to a run as it stood: the newest usable image, and the facts after it.
+
+One way for a recovery, a look back and a retry. Knows the rows of one run, nothing of batches.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+
+from perdure.core import image
+from perdure.core.facts import Retried, Row, Started, decode_row
+from perdure.core.refold import fold_again, in_force, refold
+from perdure.core.run import Program, Run
+from perdure.errors import BadImage, DamagedLog
+from perdure.node.host import HOST
+from perdure.store.port import FactRow, Store
+
+PAGE = 1_000
+
+
+def checksum(rid: int, seq: int, body: bytes) -> int:
+    """Give the checksum of a row: that of another run, or another place, is another."""
+    return zlib.crc32(body, (rid ^ seq) & 0xFFFFFFFF)
+
+
+def rows_of(facts: Iterable[FactRow]) -> Iterable[Row]:
+    """Read rows of the store, and refuse those that are damaged or stand in the wrong place."""
+    for fact in facts:
+        if checksum(fact.rid, fact.seq, fact.body) != fact.crc:
+            raise DamagedLog(
+                f"row {fact.seq} of run {fact.rid} is not what was written",
+                remedy="restore the store from a backup; `perdure doctor` looks at all of it",
+            )
+        yield decode_row(fact.body)
+
+
+async def log_of(store: Store, rid: int, until: int | None = None) -> list[FactRow]:
+    """Give the whole log of a run with its images, or what of it stood at row `until`."""
+    found: list[FactRow] = []
+    while page := await store.facts(rid, found[-1].seq if found else 0, PAGE, images=True):
+        found += page
+        if until is not None and found[-1].seq >= until:
+            return [each for each in found if each.seq <= until]
+    return found
+
+
+def program_at(facts: Sequence[FactRow]) -> str:
+    """Give the hash of the program that was in force at the end of a log."""
+    named = [getattr(row.fact, "program", "") for row in in_force(rows_of(facts))]
+    return next((each for each in reversed(named) if each), "")
+
+
+def run_of(
+    program: Program,
+    run_id: str,
+    facts: Sequence[FactRow],
+    key: bytes,
+    warn: Callable[[BadImage], object],
+) -> Run | None:
+    """Give the run that a log, or the end of one, leads to; `None` if what is given is no use."""
+    rows = in_force(rows_of(facts))
+    place = {row.seq: at for at, row in enumerate(rows)}
+    for fact in reversed(facts):
+        if fact.image is None or fact.seq not in place:
+            continue
+        try:
+            run = _restored(program, run_id, fact, key)
+        except BadImage as bad:
+            warn(bad)
+            continue
+        for row in rows[place[fact.seq] + 1 :]:
+            fold_again(run, row)
+        return run
+    if not rows or not isinstance(rows[0].fact, (Started, Retried)):
+        return None
+    return refold(program, rows, HOST)
+
+
+def _restored(program: Program, run_id: str, fact: FactRow, key: bytes) -> Run:
+    assert fact.image is not None
+    run = image.restore(program, fact.image, key, HOST)
+    if (run.run_id, run.seq) != (run_id, fact.seq):
+        run.drop()
+        raise BadImage(f"the image in row {fact.seq} was taken of another run, or at another row")
+    return run
