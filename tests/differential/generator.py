@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 Lines = list[str]
 """A piece of a program: its lines, indented relative to the piece."""
 
-PREAMBLE = """\
+SUPPORT = """\
 import asyncio
 import contextlib
 import contextvars
@@ -126,6 +126,17 @@ async def _agcm(log, name):
         await act(name)
     finally:
         log.append(("aend", await slow(name, 0.5)))
+"""
+"""The text of a module that every program imports: what it needs and does not draw."""
+
+SUPPORT_NAME = "generated_support"
+
+PREAMBLE = f"""\
+import asyncio
+import contextlib
+
+from {SUPPORT_NAME} import _Acm, _Cm, _Err, _Feed, _Log, _Sub, _agcm, _gcm, _sum, _var, _why
+from tests.differential.kit import act, boom, slow
 
 """
 

@@ -27,7 +27,13 @@ from perdure.testing import VirtualLoop
 from perdure.testing.memory import MemoryRun
 from perdure.workflows import Workflow
 from tests.differential import harness
-from tests.differential.generator import CONSTRUCTS, constructs, programs
+from tests.differential.generator import (
+    CONSTRUCTS,
+    SUPPORT,
+    SUPPORT_NAME,
+    constructs,
+    programs,
+)
 from tests.differential.harness import Outcome, Schedule, Source, Text, differences, schedules
 
 PROGRAMS = int(os.environ.get("PERDURE_PROGRAMS", "5000"))
@@ -50,6 +56,37 @@ DEADLOCKS_MAX = 0.1
 FILE = "/generated/program.py"
 
 
+class Support(Source):
+    """The module that every program imports: one for asyncio, one for Perdure."""
+
+    def __init__(self) -> None:
+        self.names = []
+        self.file = "/generated/support.py"
+        self.name = SUPPORT_NAME
+        self.loader = Text(SUPPORT, self.file)
+        self.natively = self.fresh()
+        self.module = self.fresh()
+
+    @contextmanager
+    def of_asyncio(self) -> Iterator[None]:
+        """Have what is imported meanwhile import that of asyncio, which no link has touched."""
+        sys.modules[self.name] = self.natively
+        try:
+            yield
+        finally:
+            sys.modules[self.name] = self.module
+
+    def print_as(self, module: ModuleType) -> None:
+        """Have that of asyncio print as another module does."""
+        self.natively.__dict__["print"] = lambda *values: module.__dict__["print"](*values)
+
+    def forget(self) -> None:
+        """Let go of the generators that the programs left half-way; what they still say is lost."""
+        with redirect_stdout(io.StringIO()):
+            for module in (self.natively, self.module):
+                module.__dict__["_Log"].kept.clear()
+
+
 class Generated(Source):
     """A module of one program, made of text, under a name that the next one takes over.
 
@@ -57,12 +94,15 @@ class Generated(Source):
     has a module apart, for it gets a `print` of its own.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, support: Support) -> None:
         self.names = ["program"]
         self.file = FILE
         self.name = "generated_program"
         self.loader = Text(text + harness._TAIL.format(name="program"), FILE)
-        self.natively = super().fresh()
+        self.support = support
+        with support.of_asyncio():
+            self.natively = super().fresh()
+        support.print_as(self.natively)
         self.module = super().fresh()
 
     def fresh(self) -> ModuleType:
@@ -81,15 +121,9 @@ class Generated(Source):
 
     def linked_anew(self) -> Workflow[Any, Any]:
         """Import it again, and make a workflow of that."""
-        self.forget()
+        self.support.forget()
         self.module = super().fresh()
         return workflow(self.module.__dict__["run_program"])
-
-    def forget(self) -> None:
-        """Let go of the generators that the programs left half-way; what they still say is lost."""
-        with redirect_stdout(io.StringIO()):
-            for module in (self.natively, self.module):
-                module.__dict__["_Log"].kept.clear()
 
 
 def _once(make: Any) -> Any:
@@ -205,6 +239,7 @@ class Shard:
     """What one share of the programs has shown so far."""
 
     def __init__(self) -> None:
+        self.support = Support()
         self.seen: set[str] = set()
         self.programs = 0
         self.deadlocked = 0
@@ -214,11 +249,11 @@ class Shard:
         self.programs += 1
         if not self.seen >= CONSTRUCTS:
             self.seen |= constructs(text)
-        source = Generated(text)
+        source = Generated(text, self.support)
         try:
             self._check(source, text)
         finally:
-            source.forget()
+            self.support.forget()
             if self.programs % COLLECTED == 0:
                 with redirect_stdout(io.StringIO()):
                     gc.collect()

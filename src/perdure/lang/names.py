@@ -71,7 +71,9 @@ def import_module(name: str) -> types.ModuleType | None:
         return None  # the function will say so, if it gets there
 
 
-_GLOBAL_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_LOAD_GLOBAL, _LOAD_NAME, _EXTENDED_ARG = (
+    dis.opmap[name] for name in ("LOAD_GLOBAL", "LOAD_NAME", "EXTENDED_ARG")
+)
 
 
 def global_names(code: types.CodeType) -> list[str]:
@@ -80,9 +82,15 @@ def global_names(code: types.CodeType) -> list[str]:
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in _GLOBAL_OPS:
-            yield str(instruction.argval)
+    # `dis` would tell far more of each instruction, and take most of the time of linking for it.
+    instructions, high = code.co_code, 0
+    for at in range(0, len(instructions), 2):
+        kind, argument = instructions[at], high | instructions[at + 1]
+        if kind == _LOAD_GLOBAL:
+            yield code.co_names[argument >> 1]
+        elif kind == _LOAD_NAME:
+            yield code.co_names[argument]
+        high = argument << 8 if kind == _EXTENDED_ARG else 0
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
