@@ -6,7 +6,6 @@ it was. Positions and comments do not count.
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
@@ -25,15 +24,14 @@ IsUsers = Callable[[str], bool]
 def fingerprints(classes: Iterable[type], is_users: IsUsers) -> dict[str, str]:
     """Give the fingerprint of every class of the user's among these and their bases, by name."""
     every = dict.fromkeys(each for cls in classes for each in cls.__mro__)
-    texts: dict[str, dict[str, str]] = {}
     return {
-        named(cls): _fingerprint(cls, is_users, texts)
+        named(cls): _fingerprint(cls, is_users)
         for cls in every
         if is_users(cls.__module__) and "<locals>" not in cls.__qualname__
     }
 
 
-def _fingerprint(cls: type, is_users: IsUsers, texts: dict[str, dict[str, str]]) -> str:
+def _fingerprint(cls: type, is_users: IsUsers) -> str:
     reached: dict[Any, None] = {cls: None}
     waiting: list[Any] = [cls]
     constants: list[str] = []
@@ -45,7 +43,7 @@ def _fingerprint(cls: type, is_users: IsUsers, texts: dict[str, dict[str, str]])
             elif isinstance(each, _CODE) and each not in reached and is_users(each.__module__):
                 reached[each] = None
                 waiting.append(each)
-    parts = sorted([*constants, *(_text(each, texts) for each in reached)])
+    parts = sorted([*constants, *(_text(each) for each in reached)])
     return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -74,22 +72,14 @@ def _functions(thing: Any) -> Iterator[FunctionType]:
             yield from functions_in(value)
 
 
-def _text(thing: Any, texts: dict[str, dict[str, str]]) -> str:
+def _text(thing: Any) -> str:
     module: str = thing.__module__
-    if module not in texts:
-        texts[module] = _definitions(module)
-    return f"{module}:{thing.__qualname__} {texts[module].get(thing.__name__, '?')}"
+    return f"{module}:{thing.__qualname__} {_definition(module, thing.__name__)}"
 
 
-def _definitions(name: str) -> dict[str, str]:
-    """Give the trees of all classes and functions of a module, as text, by their names."""
-    module = sys.modules.get(name)
-    found: dict[str, str] = {}
+def _definition(module: str, name: str) -> str:
+    live = sys.modules.get(module)
     try:
-        tree = ast.Module([], []) if module is None else module_source(module).tree
+        return "?" if live is None else module_source(live).tree_of(name) or "?"
     except (SourceUnproved, SyntaxError):
-        return found
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            found[node.name] = found.get(node.name, "") + ast.dump(node)
-    return found
+        return "?"

@@ -43,6 +43,7 @@ class ModuleSource:
         self._live: dict[tuple[int, int], dict[Key, list[CodeType]]] = {}
         self._lowered: dict[tuple[bool, int], dict[Key, list[CodeType]]] = {}
         self._nodes: dict[Key, list[ast.AST]] | None = None
+        self._trees: dict[str, str] = {}
 
     def nodes(self, code: CodeType) -> list[ast.AST]:
         """Give the definitions that `code` may come from: one, unless lambdas share a line."""
@@ -83,6 +84,16 @@ class ModuleSource:
         node: Any = self._node_of(where)
         last = len(self.lines) if node is None else int(node.end_lineno)
         return "\n".join(self.lines[where.line - 1 : last])
+
+    def tree_of(self, name: str) -> str:
+        """Give the trees of all classes and functions of a name as text; empty: there are none."""
+        if name not in self._trees:
+            self._trees[name] = "".join(
+                ast.dump(node)
+                for node in ast.walk(self.tree)
+                if isinstance(node, _NAMED) and node.name == name
+            )
+        return self._trees[name]
 
     def annotations_of(self, where: Where) -> dict[str, str]:
         """Give the annotations of a function as text, as under `from __future__`."""
@@ -142,6 +153,8 @@ def _by_key(whole: CodeType) -> dict[Key, list[CodeType]]:
         found.setdefault(_key(code), []).append(code)
     return found
 
+
+_NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 _originals: dict[int, tuple[CodeType, CodeType]] = {}
 
