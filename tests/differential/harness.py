@@ -15,13 +15,14 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from perdure import workflow
 from perdure.errors import Deadlocked, Endless
 from perdure.ordered import OrderedSet
 from perdure.testing import VirtualLoop, cancel_at, raises, returns, run_in_memory
 from perdure.testing.memory import MemoryRun
+from perdure.workflows import Workflow
 from tests.differential import kit
 
 VirtualLoop.jumps_max = 300
@@ -105,6 +106,17 @@ class Text(importlib.abc.InspectLoader):
         return self.code
 
 
+CLASS_STATE = frozenset({"module_class_state"})
+"""Programs that change what a class holds, which is of the process: each run imports them anew."""
+
+
+class Linked(NamedTuple):
+    """A program as all its runs in Perdure share it."""
+
+    module: ModuleType
+    flow: Workflow[Any, Any]
+
+
 class Source:
     """One file of programs, which can be imported any number of times, each time afresh."""
 
@@ -114,6 +126,17 @@ class Source:
         self.file = file
         self.name = f"programs_{Path(file).stem}"
         self.loader = Text(text + tail, file)
+        self._linked: tuple[str, Linked] | None = None
+
+    def linked(self, name: str) -> Linked:
+        """Give a program as it is linked for Perdure: once for all its runs that follow.
+
+        What the runs of one program would share shows, for asyncio imports it for each of its own.
+        """
+        if self._linked is None or self._linked[0] != name or name in CLASS_STATE:
+            module = self.fresh()
+            self._linked = name, Linked(module, workflow(getattr(module, f"run_{name}")))
+        return self._linked[1]
 
     def fresh(self) -> ModuleType:
         """Import it anew: new classes, new module data."""
@@ -124,6 +147,10 @@ class Source:
         sys.modules[self.name] = module
         exec(self.loader.code, module.__dict__)
         return module
+
+    def print_by(self, printer: Any, module: ModuleType) -> None:
+        """Have a module print by other means."""
+        module.__dict__["print"] = printer
 
 
 def sources() -> list[Source]:
@@ -149,7 +176,7 @@ def native(source: Source, name: str, schedule: Schedule = Schedule()) -> Outcom
     outcome = Outcome()
     kit.JOURNAL.clear()
     kit.FAIL_CALL = schedule.fail_call
-    module.__dict__["print"] = _printer(outcome.printed)
+    source.print_by(_printer(outcome.printed), module)
     program = getattr(module, f"run_{name}")
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -201,9 +228,9 @@ def perdure(
     source: Source, name: str, schedule: Schedule = Schedule()
 ) -> tuple[Outcome, MemoryRun | None]:
     """Run a program in Perdure, in memory."""
-    module = source.fresh()
+    module, flow = source.linked(name)
+    sys.modules[source.name] = module
     outcome = Outcome()
-    flow = workflow(getattr(module, f"run_{name}"))
     events = [] if schedule.cancel_s is None else [cancel_at(schedule.cancel_s)]
     memory = None
     try:

@@ -34,7 +34,15 @@ from tests.differential.generator import (
     constructs,
     programs,
 )
-from tests.differential.harness import Outcome, Schedule, Source, Text, differences, schedules
+from tests.differential.harness import (
+    Linked,
+    Outcome,
+    Schedule,
+    Source,
+    Text,
+    differences,
+    schedules,
+)
 
 PROGRAMS = int(os.environ.get("PERDURE_PROGRAMS", "5000"))
 SEED = int(os.environ.get("PERDURE_SEED", "0"))
@@ -76,10 +84,6 @@ class Support(Source):
         finally:
             sys.modules[self.name] = self.module
 
-    def print_as(self, module: ModuleType) -> None:
-        """Have that of asyncio print as another module does."""
-        self.natively.__dict__["print"] = lambda *values: module.__dict__["print"](*values)
-
     def forget(self) -> None:
         """Let go of the generators that the programs left half-way; what they still say is lost."""
         with redirect_stdout(io.StringIO()):
@@ -90,8 +94,7 @@ class Support(Source):
 class Generated(Source):
     """A module of one program, made of text, under a name that the next one takes over.
 
-    Linking costs more than running: all runs in Perdure share one module and one link. asyncio
-    has a module apart, for it gets a `print` of its own.
+    All runs in Perdure share one module and one link, and all of asyncio a module apart.
     """
 
     def __init__(self, text: str, support: Support) -> None:
@@ -102,40 +105,28 @@ class Generated(Source):
         self.support = support
         with support.of_asyncio():
             self.natively = super().fresh()
-        support.print_as(self.natively)
-        self.module = super().fresh()
+        module = super().fresh()
+        self._linked = "program", Linked(module, workflow(module.__dict__["run_program"]))
 
     def fresh(self) -> ModuleType:
-        """Give the module that runs in Perdure: a run changes nothing in it."""
-        return self.module
+        """Give the module of asyncio, which needs no second one: a program has no module data."""
+        return self.natively
+
+    def print_by(self, printer: Any, module: ModuleType) -> None:
+        """Have both modules of asyncio print by other means."""
+        super().print_by(printer, module)
+        self.support.print_by(printer, self.support.natively)
 
     def native(self, schedule: Schedule) -> Outcome:
         """Run it under asyncio."""
-        ours, self.module = self.module, self.natively
-        try:
-            outcome = harness.native(self, "program", schedule)
-        finally:
-            self.module = ours
+        outcome = harness.native(self, "program", schedule)
         outcome.printed = list(outcome.printed)
         return outcome
 
     def linked_anew(self) -> Workflow[Any, Any]:
         """Import it again, and make a workflow of that."""
         self.support.forget()
-        self.module = super().fresh()
-        return workflow(self.module.__dict__["run_program"])
-
-
-def _once(make: Any) -> Any:
-    """Make one workflow of a function."""
-    made: list[tuple[Any, Any]] = []
-
-    def once(function: Any) -> Any:
-        if not made or made[0][0] is not function:
-            made[:] = [(function, make(function))]
-        return made[0][1]
-
-    return once
+        return workflow(super().fresh().__dict__["run_program"])
 
 
 # --- CPython leaves some orders to the addresses of objects: here it takes that of creation
@@ -215,7 +206,6 @@ def one_order() -> Iterator[None]:
         patch.setattr(asyncio.taskgroups, "set", Ordered, raising=False)
         patch.setattr(asyncio.tasks, "all_tasks", _in_order(asyncio.all_tasks))
         patch.setattr(asyncio.Runner, "close", _aside(asyncio.Runner.close))
-        patch.setattr(harness, "workflow", _once(harness.workflow))
         patch.setattr(harness, "VirtualLoop", OrderedLoop)
         patch.setattr(VirtualLoop, "jumps_max", JUMPS_MAX)
         patch.setattr(sys, "unraisablehook", lambda _: None)
