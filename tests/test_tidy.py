@@ -6,6 +6,8 @@ tests/tidy/, and tests/tidy/test_checkers.py proves of each that it finds what w
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,7 +53,9 @@ LAYERS = {
         "client",
         "combinators",
         "config",
+        "portal",
         "reactive",
+        "sync",
         "testing",
         "workflows",
     ),
@@ -81,6 +85,7 @@ ALLOWED = {
 KEPT: dict[str, str] = {}
 
 MODULES = source_modules()
+MAKE_SYNC = [sys.executable, str(ROOT / "tools" / "make_sync.py"), "--check"]
 MUST_EXIST = ("README.md", "docs/ARCHITECTURE.md", "docs/adr/README.md")
 
 
@@ -95,6 +100,11 @@ def _page(path: str) -> Path:
     if not page.exists():
         pytest.skip(f"{path} is not written yet")
     return page
+
+
+def test_the_engine_without_a_loop_is_written_from_the_one_with() -> None:
+    pytest.importorskip("ruff")
+    assert subprocess.run(MAKE_SYNC, check=False).returncode == 0, "run tools/make_sync.py"
 
 
 # --- layers ---------------------------------------------------------------------------

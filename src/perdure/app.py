@@ -10,7 +10,7 @@ import asyncio
 import datetime as dt
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, overload
@@ -20,6 +20,7 @@ from msgspec import Raw
 
 from perdure import values
 from perdure.client import Handle, RunInfo, info_of
+from perdure.core.policy import Seconds, microseconds
 from perdure.errors import Closed, NoSuchRun, Overloaded, RunExists, StoreError
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
@@ -34,6 +35,7 @@ from perdure.store.port import (
     Message,
     NewRun,
     Query,
+    Report,
     RunRow,
     Store,
 )
@@ -43,6 +45,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _POLL_S = 0.01
+
+
+def _unseen(_done: int, _of: int) -> None:
+    """Nobody looks."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -317,6 +323,32 @@ class Perdure:
                 return
             left = None if left is None else left - len(rows)
             query = msgspec.structs.replace(query, before=rows[-1].rid)
+
+    # --- keeping house
+
+    async def backup(
+        self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Copy the store to a file while it is in use; `progress` hears of pages done and of all.
+
+        The key stays where it is: keep a copy of it where you keep your secrets.
+        """
+        await self.store.backup(os.fspath(path), progress or _unseen)
+
+    async def prune(self, older_than: Seconds) -> int:
+        """Delete the facts of runs that ended so long ago; give how many runs there were.
+
+        What stays is how each ended, and its id, which is never used again.
+        """
+        before_us = _now_us() - microseconds(older_than, "older_than")
+        pruned = 0
+        while some := await self.store.prune(before_us, 1_000):
+            pruned += some
+        return pruned
+
+    async def examine(self, *, thorough: bool = False) -> Report:
+        """Say what the store is, how full, and what is wrong with it."""
+        return await self.store.examine(thorough=thorough)
 
     # --- messages and changes
 

@@ -102,7 +102,7 @@ class Handle(Generic[R_co]):
         self._app = app
         self.id = id_
         self.rid = rid
-        self._over_at = 0
+        self._over_at = -1
         """The last row of a log that was over, and which is to go on."""
 
     def __repr__(self) -> str:
