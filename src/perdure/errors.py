@@ -299,6 +299,42 @@ class UnsafeSettings(StoreError):
     code = "E510"
 
 
+class StoreDown(StoreError):
+    """The store is out of reach, or full; nothing was written. It may come back."""
+
+    code = "E511"
+
+    def __init__(self, what: str = "the store is out of reach", *, remedy: str = "") -> None:
+        super().__init__(what, remedy=remedy)
+
+
+class FateUnclear(StoreError):
+    """Whether something was written is not known; what is there tells."""
+
+    code = "E512"
+
+    def __init__(self, what: str = "a commit has failed", *, remedy: str = "") -> None:
+        super().__init__(what, remedy=remedy)
+
+
+class Fenced(StoreError):
+    """This owner of the runs was replaced: it wrote nothing, and can write nothing more."""
+
+    code = "E513"
+
+    def __init__(self, what: str = "this writer was replaced", *, remedy: str = "") -> None:
+        super().__init__(what, remedy=remedy)
+
+
+class DataRefused(StoreError):
+    """The store will not take these data, however often they are sent; nothing was written."""
+
+    code = "E514"
+
+    def __init__(self, what: str = "the data do not fit", *, remedy: str = "") -> None:
+        super().__init__(what, remedy=remedy)
+
+
 # --- E6: asking about runs -------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.store import port
-from perdure.store.port import FactRow, Message, NewRun, RunChange
+from perdure.store.port import FactRow, Message, NewRun, RunChange, checksum
 
 
 def new(rid: int, id_: str = "", **told) -> NewRun:
@@ -12,7 +12,7 @@ def new(rid: int, id_: str = "", **told) -> NewRun:
 
 
 def fact(rid: int, seq: int, body: bytes = b"{}", **told) -> FactRow:
-    return FactRow(rid=rid, seq=seq, crc=seq, body=body, **told)
+    return FactRow(rid=rid, seq=seq, crc=checksum(rid, seq, body), body=body, **told)
 
 
 def change(

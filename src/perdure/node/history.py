@@ -5,7 +5,6 @@ One way for a recovery, a look back and a retry. Knows the rows of one run, noth
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 
 from perdure.core import image
@@ -14,14 +13,9 @@ from perdure.core.refold import fold_again, in_force, refold
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, DamagedLog
 from perdure.node.host import HOST
-from perdure.store.port import FactRow, Store
+from perdure.store.port import FactRow, Store, checksum
 
 PAGE = 1_000
-
-
-def checksum(rid: int, seq: int, body: bytes) -> int:
-    """Give the checksum of a row: that of another run, or another place, is another."""
-    return zlib.crc32(body, (rid ^ seq) & 0xFFFFFFFF)
 
 
 def rows_of(facts: Iterable[FactRow]) -> Iterable[Row]:

@@ -29,6 +29,7 @@ from perdure.store.port import (
     PENDING,
     RUNNING,
     STOPPED,
+    Down,
     Query,
     RunChange,
     RunRow,
@@ -108,6 +109,8 @@ class Recovery:
         try:
             program = await node.programs.get(row.program, row.workflow)
             run = await self._run_of(stored, program)
+        except Down:
+            raise
         except PerdureError as error:
             self._cannot(stored, error)
             return

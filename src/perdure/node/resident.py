@@ -16,8 +16,7 @@ from perdure.core.run import Run
 from perdure.errors import NotNow
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
-from perdure.node.history import checksum
-from perdure.store.port import ACTIVE, NEVER, FactRow
+from perdure.store.port import ACTIVE, NEVER, FactRow, checksum
 
 ACTION, WORKFLOW = "action", "workflow"
 

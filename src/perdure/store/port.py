@@ -2,7 +2,8 @@
 
 Knows rows and bytes, never what a fact means. A store is used by one node through a `Writer`
 (which owns runs, and can be fenced) and by anybody through the rest, which only reads and leaves
-messages. Times are microseconds since 1970 by the clock of the store.
+messages. Times are microseconds since 1970 by the clock of the store. What a store raises is a
+`StoreError`: `Down` while it is out of reach, and another one where waiting is no use.
 
 Who may write what: a run's rows are written by its owner alone, in `flush`, and never without a
 fact of that run in the same call, but for `wake_at_us` and why an open run waits. Everybody else
@@ -11,10 +12,13 @@ leaves messages.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
+
+from perdure.errors import DataRefused, FateUnclear, Fenced, StoreDown
 
 PENDING, RUNNING, COMPLETED, FAILED, CANCELLED, STOPPED = range(6)
 """How a run stands: started by a client and not begun, under way, ended in three ways, or stopped
@@ -40,6 +44,11 @@ class FactRow(msgspec.Struct, frozen=True, gc=False):
     key: str | None = None
     """Of a message that was folded: kept so that the same one is never folded again."""
     image: bytes | None = None
+
+
+def checksum(rid: int, seq: int, body: bytes) -> int:
+    """Give the checksum of a row: that of another run, or another place, is another."""
+    return zlib.crc32(body, (rid ^ seq) & 0xFFFFFFFF)
 
 
 class NewRun(msgspec.Struct, frozen=True, gc=False):
@@ -165,24 +174,22 @@ class Report(msgspec.Struct, frozen=True):
     """What is wrong; empty is well."""
 
 
-class Fence(Exception):
-    """This writer was declared dead, or replaced: it wrote nothing, and can write nothing more."""
-
-
-class Unclear(Exception):
-    """Whether the batch was written is not known: the heads of its runs tell."""
-
-
-class Refused(Exception):
-    """The store will not take these data, however often they are sent; nothing was written."""
-
-
-class Down(Exception):
-    """The store is out of reach, or full; nothing was written. It may come back."""
+Fence = Fenced
+"""This writer was declared dead, or replaced: it wrote nothing, and can write nothing more."""
+Unclear = FateUnclear
+"""Whether the batch was written is not known: the heads of its runs tell."""
+Refused = DataRefused
+"""The store will not take these data, however often they are sent; nothing was written."""
+Down = StoreDown
+"""The store is out of reach, or full; nothing was written. It may come back."""
 
 
 class Writer(Protocol):
-    """The owner's side: one at a time for each run."""
+    """The owner's side: one at a time for each run.
+
+    `flush` and `renew` raise `Fence`, `Unclear`, `Refused` and `Down` and nothing else: whatever is
+    wrong with the store itself is `Down`, and the owner tries again until somebody has mended it.
+    """
 
     @property
     def was_left_in_order(self) -> bool:

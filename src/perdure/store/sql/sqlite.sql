@@ -86,9 +86,6 @@ SELECT hash, name, text, mac FROM programs WHERE hash = ?;
 SELECT w.value, coalesce((SELECT max(seq) FROM facts WHERE rid = w.value), 0)
 FROM json_each(?) w;
 
--- name: has_fact -- one row if this very fact is there
-SELECT 1 FROM facts WHERE rid = ? AND seq = ?;
-
 -- name: run -- the row of one run
 SELECT rid, id, workflow, program, status, wake_at, created, ended, input_digest, parent,
        parent_call, attrs, result, coalesce((SELECT max(seq) FROM facts f WHERE f.rid = r.rid), 0)
@@ -189,3 +186,6 @@ GROUP BY rid HAVING max(seq) - min(seq) + 1 <> count(*) LIMIT 20;
 
 -- name: strays -- runs that have facts and no row
 SELECT DISTINCT rid FROM facts WHERE rid NOT IN (SELECT rid FROM runs) LIMIT 20;
+
+-- name: all_facts -- every fact with its checksum, as they lie
+SELECT rid, seq, crc, body FROM facts;

@@ -3,7 +3,7 @@
 Two libraries in one process do not see each other's locks. When the other one closes the file,
 it removes the write-ahead log under the engine, and what is acknowledged from then on is lost at
 the end of the process. So `sqlite3.connect` on such a file is refused, and whoever gets past that
-is found out by `Wal.is_ours` before a commit is acknowledged.
+is found out by `Files.are_ours` before a commit is acknowledged.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def identity(path: str) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
-class Wal:
-    """The write-ahead log of a file, as it was when it was opened."""
+class Files:
+    """The file of a store, its log and the index of its log, as they were when it was opened."""
 
-    __slots__ = ("_identity", "_path")
+    __slots__ = ("_are", "_paths")
 
     def __init__(self, path: str) -> None:
-        self._path = path + "-wal"
-        self._identity = identity(self._path)
+        self._paths = (path, path + "-wal", path + "-shm")
+        self._are = tuple(map(identity, self._paths))
 
-    def is_ours(self) -> bool:
-        """Whether the file at the path of the log is still the one that is open."""
-        return identity(self._path) == self._identity
+    def are_ours(self) -> bool:
+        """Whether what is at the paths now is still what is open."""
+        return tuple(map(identity, self._paths)) == self._are
 
 
 class _Guard:

@@ -16,19 +16,26 @@ import apsw
 
 from perdure.errors import PerdureError, StoreUnreachable, UnsafeSettings
 from perdure.store.port import Down, Fence, Refused
-from perdure.store.sqlite.failures import meaning
-from perdure.store.sqlite.guard import Wal
+from perdure.store.sqlite.failures import EXPECTED, CommitFailed, meaning
+from perdure.store.sqlite.guard import Files
 from perdure.store.sqlite.library import Connection, Cursor, opened
 from perdure.store.statements import statements
 
 SQL = statements("sqlite.sql")
-KNOWN = (Down, Fence, Refused, PerdureError)
 T = TypeVar("T")
 
 PAUSE_S_MAX = 0.02
 """How long to wait, at most, before asking for the lock of the file again."""
 FULL = 2
 """What `PRAGMA synchronous` gives when every commit is synced."""
+MAKE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+"""How a file is opened that may not be there yet."""
+REOPEN = apsw.SQLITE_OPEN_READWRITE
+"""How a file is opened that is a store already; one that is gone is not made anew."""
+
+
+class Busy(Exception):
+    """Somebody else has the file, or this connection, and whoever asked cannot wait."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +44,10 @@ class Options:
 
     path: str
     check: Callable[[Connection, str], None]
-    """Refuses a file that is none of ours, before anything is set."""
+    """Refuses a file that is not the one that is meant, before anything is set."""
     vfs: str | None = None
     row_bytes_max: int | None = None
+    flags: int = REOPEN
 
 
 class Line:
@@ -47,39 +55,53 @@ class Line:
 
     def __init__(self, options: Options) -> None:
         self.path = options.path
-        self.patient = True
-        """Whether to wait for another writer for ever, or to raise `apsw.BusyError` at once."""
+        self.opened = 0
+        """How often a connection was made."""
         self._options = options
         self._connection: Connection | None = None
-        self._wal: Wal | None = None
+        self._files: Files | None = None
         self._lock = threading.RLock()
+        self._waits = True
         self._closed = False
 
-    def run(self, work: Callable[[Connection], T]) -> T:
-        """Do something with the connection; errors come as those of the port."""
-        with self._lock:
-            try:
-                return work(self._open())
-            except KNOWN:
+    def run(self, work: Callable[[Connection], T], *, wait: bool = True) -> T:
+        """Do something with the connection; errors come as those of the port.
+
+        Waits for others for ever, or raises `Busy` at once. After trouble, the connection is new.
+        """
+        if not self._lock.acquire(blocking=wait):
+            raise Busy(self.path)
+        try:
+            self._waits = wait
+            return work(self._open())
+        except apsw.BusyError as error:
+            if not wait:
+                raise Busy(self.path) from error
+            raise self._failed(error) from error
+        except (CommitFailed, *EXPECTED) as error:
+            meant = self._failed(error)
+            if meant is error:
                 raise
-            except apsw.BusyError:
-                if self._closed:
-                    raise Down("the store was closed") from None
-                raise
-            except (apsw.Error, *NOT_FROM_SQLITE) as error:
-                meant = meaning(error, self.path)
-                if meant is error:
-                    raise
-                raise meant from error
+            raise meant from error
+        finally:
+            self._lock.release()
+
+    def _failed(self, error: Exception) -> Exception:
+        if self._closed:
+            return Down("the store was closed")
+        meant = meaning(error, self.path)
+        if not isinstance(meant, Refused | Fence):
+            self.drop()
+        return meant
 
     def is_ours(self) -> bool:
         """Whether what was written last went to where the next one will look for it."""
-        return self._wal is None or self._wal.is_ours()
+        return self._files is None or self._files.are_ours()
 
     def drop(self) -> None:
         """Close the connection; the next use makes a new one."""
         with self._lock:
-            connection, self._connection = self._connection, None
+            connection, self._connection, self._files = self._connection, None, None
             if connection is not None:
                 # A file in trouble may say so once more; there is nothing left to be done for it.
                 with suppress(apsw.Error, OSError):
@@ -94,34 +116,30 @@ class Line:
         if self._closed:
             raise Down("the store was closed")
         if self._connection is None:
-            connection = connect(self._options, self._wait)
-            self._connection, self._wal = connection, Wal(self.path)
+            self._connection = connect(self._options, self._wait)
+            self._files = Files(self.path)
+            self.opened += 1
         return self._connection
 
     def _wait(self, times: int) -> bool:
         """Wait a little for whoever holds the file; called by SQLite, with the tries so far."""
-        if self._closed or not self.patient:
+        if self._closed or not self._waits:
             return False
         time.sleep(min(0.001 * (times + 1), PAUSE_S_MAX))
         return True
 
 
-NOT_FROM_SQLITE = (OverflowError, TypeError, UnicodeEncodeError, OSError, MemoryError)
-"""What binding a value, or a file system in Python, raises."""
-
-
 def connect(options: Options, wait: Callable[[int], bool]) -> Connection:
     """Open a file with our settings, and read them back; a file of others is not touched."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     path = options.path
     try:
-        connection = opened(path, flags, options.vfs)
+        connection = opened(path, options.flags, options.vfs)
     except apsw.CantOpenError as error:
         raise StoreUnreachable(f"{path} cannot be opened: {error}") from error
     try:
         connection.set_busy_handler(wait)
         options.check(connection, path)
-        _set(connection, path)
+        _set(connection, path, wait)
         if options.row_bytes_max is not None:
             connection.limit(apsw.SQLITE_LIMIT_LENGTH, options.row_bytes_max)
     except BaseException:
@@ -130,9 +148,9 @@ def connect(options: Options, wait: Callable[[int], bool]) -> Connection:
     return connection
 
 
-def _set(connection: Connection, path: str) -> None:
+def _set(connection: Connection, path: str, wait: Callable[[int], bool]) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    _use_wal(connection)
+    _use_wal(connection, wait)
     for _ in connection.execute(SQL["settings"]):
         pass
     settings = tuple(it for (it,) in connection.execute(SQL["settings_read_back"]))
@@ -143,16 +161,17 @@ def _set(connection: Connection, path: str) -> None:
         )
 
 
-def _use_wal(connection: Connection) -> None:
+def _use_wal(connection: Connection, wait: Callable[[int], bool]) -> None:
     """Turn to write-ahead logging. Others may be doing the same: SQLite does not wait for them."""
-    for attempt in range(200):
+    times = 0
+    while True:
         try:
             for _ in connection.execute(SQL["use_wal"]):
                 pass
         except apsw.BusyError:
-            if attempt == 199:
+            if not wait(times):
                 raise
-            time.sleep(0.01)
+            times += 1
         else:
             return
 
@@ -170,10 +189,6 @@ def transact(connection: Connection, work: Callable[[Cursor], T]) -> T:
     return result
 
 
-class CommitFailed(Exception):
-    """The commit itself failed: the disk may have the rows or not."""
-
-
 def commit(connection: Connection, cursor: Cursor) -> None:
     """Make a transaction durable, or raise `CommitFailed`."""
     try:
@@ -189,3 +204,7 @@ def roll_back(connection: Connection) -> None:
         # The error that led here is the one to be told.
         with suppress(apsw.Error, OSError):
             connection.execute(SQL["rollback"])
+
+
+KNOWN = (PerdureError, Busy)
+"""What `Line.run` raises."""

@@ -1,7 +1,8 @@
 """Who may write: the process that holds a lock on a file beside the store.
 
 The kernel lets go of the lock when its holder ends, however it ends. The file holds the number of
-the process, for messages, and is emptied by a holder that leaves in order.
+the process, for messages, and says so when its last holder has left in order. It has one size for
+ever, so that a full disk keeps nobody from it.
 """
 
 from __future__ import annotations
@@ -13,23 +14,34 @@ import weakref
 from perdure.errors import StoreUnreachable
 from perdure.store.sqlite.guard import identity
 
+_BYTES = 32
+_FREE = b"free"
+
 _held: weakref.WeakSet[OwnerLock] = weakref.WeakSet()
 
 
 class OwnerLock:
     """The lock on one store, held."""
 
-    def __init__(self, descriptor: int, *, left_in_order: bool) -> None:
+    def __init__(self, place: str, descriptor: int, *, left_in_order: bool) -> None:
+        self._place = place
         self._descriptor = descriptor
+        self._identity = _identity_of(descriptor)
         self.left_in_order = left_in_order
         """Whether the holder before us let go, rather than died."""
         _held.add(self)
 
+    def keeps_others_out(self) -> bool:
+        """Whether the file is still where others look for it."""
+        return self._descriptor >= 0 and identity(self._place) == self._identity
+
     def release(self) -> None:
         """Let the next one have it, and say that all is in order."""
         if self._descriptor >= 0:
-            os.ftruncate(self._descriptor, 0)
-            self.abandon()
+            try:
+                _write(self._descriptor, _FREE)
+            finally:
+                self.abandon()
 
     def abandon(self) -> None:
         """Let go without a word, as the end of a process does."""
@@ -44,33 +56,50 @@ def take(path: str) -> OwnerLock | None:
     A thread that waits inside of the kernel could not be called back, so whoever waits asks often.
     """
     place = path + "-lock"
-    try:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise StoreUnreachable(f"{place}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    status = os.fstat(descriptor)
-    if identity(place) != (status.st_dev, status.st_ino):
-        os.close(descriptor)  # somebody removed the file meanwhile: this lock keeps nobody out
-        return None
-    before = os.pread(descriptor, 32, 0)
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    return OwnerLock(descriptor, left_in_order=not before.strip())
+    while True:
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unreachable(place, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if identity(place) == _identity_of(descriptor):
+                before = os.pread(descriptor, _BYTES, 0).strip()
+                _write(descriptor, str(os.getpid()).encode())
+                return OwnerLock(place, descriptor, left_in_order=before in {b"", _FREE})
+            os.close(descriptor)  # somebody removed the file meanwhile: this lock keeps nobody out
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError as error:
+            os.close(descriptor)
+            raise _unreachable(place, error) from error
 
 
 def holder(path: str) -> str:
     """Say who holds the lock, as far as is known."""
     try:
-        with open(path + "-lock", encoding="ascii", errors="replace") as file:
-            process = file.read(32).strip()
+        with open(path + "-lock", "rb") as file:
+            written = file.read(_BYTES).strip()
     except OSError:
-        process = ""
-    return f"process {process}" if process else "another process"
+        written = b""
+    if written == _FREE:
+        return "nobody"
+    return f"process {int(written)}" if written.isdigit() else "another process"
+
+
+def _identity_of(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def _write(descriptor: int, what: bytes) -> None:
+    os.pwrite(descriptor, what.ljust(_BYTES), 0)
+
+
+def _unreachable(place: str, error: OSError) -> StoreUnreachable:
+    what = f"{place} cannot be locked: {error.strerror}"
+    return StoreUnreachable(what, remedy="look at its permissions, and whether its disk is full")
 
 
 def _forget_after_fork() -> None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from perdure.errors import NotAStore, StoreInUse, StoreTooNew, WrongEnvironment
 from perdure.store.sqlite import lock
+from perdure.store.sqlite.failures import damaged
 from perdure.store.sqlite.library import Connection, Cursor
 from perdure.store.sqlite.line import SQL, transact
 from perdure.store.statements import migrations
@@ -40,8 +42,7 @@ def prepare(connection: Connection, path: str, environment: str | None) -> Ident
         raise StoreTooNew(what, remedy="use the newer Perdure")
     if generation < GENERATION:
         _migrate(connection, path)
-    told: dict[str, str] = dict(map(tuple, connection.execute(SQL["meta"])))
-    found = Identity(told["store_id"], told["environment"], told["created_us"])
+    found = read(connection, path)
     if environment is not None and environment != found.environment:
         what = f"{path} belongs to environment {found.environment!r}, not {environment!r}"
         raise WrongEnvironment(what, remedy="open it under its own name, or open another file")
@@ -58,6 +59,28 @@ def demand_no_stranger(connection: Connection, path: str) -> None:
     application, generation, objects = _who(connection)
     if application not in {0, APPLICATION_ID} or (not application and (generation or objects)):
         raise NotAStore(f"{path} is a database of another program", remedy="name another file")
+
+
+def same_as(identity: Identity) -> Callable[[Connection, str], None]:
+    """Give the check that a file is still the store that it was when it was opened first."""
+
+    def demand_same(connection: Connection, path: str) -> None:
+        demand_no_stranger(connection, path)
+        application, generation, _ = _who(connection)
+        if not application or generation != GENERATION or read(connection, path) != identity:
+            remedy = "put back the file that was there"
+            raise NotAStore(f"{path} is no longer the store that was opened", remedy=remedy)
+
+    return demand_same
+
+
+def read(connection: Connection, path: str) -> Identity:
+    """Give what a store says of itself."""
+    told: dict[str, str] = dict(map(tuple, connection.execute(SQL["meta"])))
+    try:
+        return Identity(told["store_id"], told["environment"], told["created_us"])
+    except KeyError as error:
+        raise damaged(path, f"it does not say its {error}") from error
 
 
 def _is_empty(connection: Connection, path: str) -> bool:

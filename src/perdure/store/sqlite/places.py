@@ -22,6 +22,11 @@ def demand_usable(path: str) -> None:
         raise StoreUnreachable(f"there is no folder {folder}", remedy=remedy)
     if os.path.isdir(path):
         raise StoreUnreachable(f"{path} is a folder", remedy="name a file in it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreUnreachable(f"{path} is no ordinary file", remedy="name another")
+    if os.path.exists(path) and os.stat(path).st_nlink > 1:
+        # Each name would have a log and a lock of its own.
+        raise StoreUnreachable(f"{path} has other names, too", remedy="remove its other hard links")
     if os.path.exists(path) and not os.access(path, os.R_OK | os.W_OK):
         raise StoreUnreachable(f"{path} may not be written to", remedy="look at its permissions")
     if not os.access(folder, os.W_OK | os.X_OK):

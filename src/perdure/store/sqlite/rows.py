@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import product
+from types import NoneType
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
@@ -20,11 +22,36 @@ from perdure.store.port import (
     RunRow,
     Stored,
 )
+from perdure.store.sqlite.failures import BadRow
 from perdure.store.sqlite.library import Connection, Cursor
 from perdure.store.sqlite.line import SQL
 
 Row = Sequence[Any]
+T = TypeVar("T")
 text = msgspec.json.Encoder().encode
+
+_NUMBER, _TEXT, _BYTES = (int,), (str,), (bytes,)
+_OR_NUMBER, _OR_TEXT, _OR_BYTES = (int, NoneType), (str, NoneType), (bytes, NoneType)
+_SHAPES: dict[type, frozenset[tuple[type, ...]]] = {
+    kind: frozenset(product(*columns))
+    for kind, columns in {
+        FactRow: (_NUMBER, _NUMBER, _NUMBER, _BYTES, _OR_TEXT, _OR_BYTES),
+        Message: (_NUMBER, _TEXT, _BYTES, _OR_TEXT, _NUMBER),
+        ProgramRow: (_TEXT, _TEXT, _OR_BYTES, _BYTES),
+        RunRow: (
+            *(_NUMBER, _TEXT, _TEXT, _TEXT, _NUMBER, _NUMBER, _NUMBER, _OR_NUMBER),
+            *(_BYTES, _OR_NUMBER, _OR_NUMBER, _TEXT, _OR_BYTES, _NUMBER),
+        ),
+    }.items()
+}
+"""Of what types a row may be. SQLite checks them as it writes, and takes the file's word after."""
+
+
+def made(kind: type[T], row: Row) -> T:
+    """Make a row of a table what the port calls it."""
+    if tuple(map(type, row)) not in _SHAPES[kind]:
+        raise BadRow(f"no {kind.__name__} begins like {row[:2]!r} and is of such types")
+    return kind(*row)
 
 
 def write_batch(cursor: Cursor, batch: Batch) -> Flushed:
@@ -76,11 +103,6 @@ def heads(connection: Connection, rids: Sequence[int]) -> dict[int, int]:
     return dict(connection.execute(SQL["heads"], (_array(rids),)))
 
 
-def has_fact(connection: Connection, fact: FactRow) -> bool:
-    """Whether a run has a fact of this number."""
-    return bool(list(connection.execute(SQL["has_fact"], (fact.rid, fact.seq))))
-
-
 def load(connection: Connection, rids: Iterable[int]) -> list[Stored]:
     """Give runs as they stand, all at one moment."""
     connection.execute(SQL["begin_reading"])
@@ -92,8 +114,8 @@ def load(connection: Connection, rids: Iterable[int]) -> list[Stored]:
 
 def _load_one(connection: Connection, rid: int) -> Stored | None:
     for row in connection.execute(SQL["run"], (rid,)):
-        facts = [FactRow(*it) for it in connection.execute(SQL["tail"], (rid,))]
-        return Stored(RunRow(*row), facts)
+        facts = [made(FactRow, it) for it in connection.execute(SQL["tail"], (rid,))]
+        return Stored(made(RunRow, row), facts)
     return None
 
 
@@ -102,16 +124,23 @@ def facts(
 ) -> list[FactRow]:
     """Give a page of the log of a run."""
     name = "facts" if images else "facts_without_images"
-    return [FactRow(*row) for row in connection.execute(SQL[name], (rid, after, limit))]
+    return [made(FactRow, row) for row in connection.execute(SQL[name], (rid, after, limit))]
 
 
 def find(connection: Connection, ids: Iterable[str]) -> list[RunRow]:
     """Give the rows of runs by the ids of users."""
-    return [RunRow(*row) for id_ in ids for row in connection.execute(SQL["run_by_id"], (id_,))]
+    return [
+        made(RunRow, row)
+        for id_ in ids
+        if is_text(id_)
+        for row in connection.execute(SQL["run_by_id"], (id_,))
+    ]
 
 
 def list_runs(connection: Connection, query: Query) -> list[RunRow]:
     """Give the runs that a query asks for, by the index that serves it best."""
+    if not all(map(is_text, (query.workflow or "", *query.attrs, *query.attrs.values()))):
+        return []
     asked = {
         "before": NEVER if query.before is None else query.before,
         "statuses": _array(query.statuses),
@@ -127,7 +156,7 @@ def list_runs(connection: Connection, query: Query) -> list[RunRow]:
         found = connection.execute(SQL["list_of_status"], asked | {"status": query.statuses[0]})
     else:
         found = connection.execute(SQL["list"], asked)
-    return [RunRow(*row) for row in found]
+    return [made(RunRow, row) for row in found]
 
 
 def due(
@@ -139,13 +168,13 @@ def due(
 
 def inbox(connection: Connection, limit: int) -> list[Message]:
     """Give the oldest messages."""
-    return [Message(*row) for row in connection.execute(SQL["inbox"], (limit,))]
+    return [made(Message, row) for row in connection.execute(SQL["inbox"], (limit,))]
 
 
 def program(connection: Connection, hash_: str) -> ProgramRow | None:
     """Give a program by its hash."""
-    rows = list(connection.execute(SQL["program"], (hash_,)))
-    return ProgramRow(*rows[0]) if rows else None
+    rows = list(connection.execute(SQL["program"], (hash_,))) if is_text(hash_) else []
+    return made(ProgramRow, rows[0]) if rows else None
 
 
 def prune(cursor: Cursor, ended_before_us: int, limit: int) -> int:
@@ -158,3 +187,12 @@ def prune(cursor: Cursor, ended_before_us: int, limit: int) -> int:
 
 def _array(numbers: Iterable[int]) -> str:
     return text(list(numbers)).decode()
+
+
+def is_text(given: str) -> bool:
+    """Whether a text can be in a store at all; half of a pair of surrogates cannot."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

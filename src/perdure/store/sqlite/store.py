@@ -11,9 +11,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from perdure.errors import StoreUnreachable
+from perdure.errors import StoreError, StoreUnreachable
 from perdure.store.port import (
     Batch,
     Down,
@@ -27,9 +28,9 @@ from perdure.store.port import (
     Unclear,
 )
 from perdure.store.sqlite import lock, opening, places, rows, upkeep
-from perdure.store.sqlite.guard import GUARD
+from perdure.store.sqlite.guard import GUARD, identity
 from perdure.store.sqlite.library import Connection
-from perdure.store.sqlite.line import SQL, CommitFailed, Line, Options, transact
+from perdure.store.sqlite.line import MAKE, REOPEN, SQL, Busy, Line, Options, transact
 from perdure.store.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(1, "perdure-store")
         self._guarded = GUARD.watch(options.path)
         self._closed = False
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
         self._version = 0
 
     @classmethod
@@ -73,15 +74,15 @@ class SqliteStore:
         """
         real: str = os.path.realpath(os.fspath(path))
         places.demand_usable(real)
-        options = Options(real, opening.demand_no_stranger, vfs, row_bytes_max)
+        options = Options(real, opening.demand_no_stranger, vfs, row_bytes_max, MAKE)
         line = Line(options)
         try:
-            identity = line.run(lambda it: opening.prepare(it, real, environment))
-            return cls(options, identity)
-        except (CommitFailed, Down) as error:
-            raise StoreUnreachable(str(error), remedy="look at its disk") from error
+            made = line.run(lambda it: opening.prepare(it, real, environment))
+        except (Down, Unclear) as error:
+            raise StoreUnreachable(error.what, remedy="look at its disk") from error
         finally:
             line.close()
+        return cls(replace(options, check=opening.same_as(made), flags=REOPEN), made)
 
     # --- becoming the owner ----------------------------------------------------------
 
@@ -98,7 +99,7 @@ class SqliteStore:
 
     def _become_writer(self, held: lock.OwnerLock) -> SqliteWriter:
         line = Line(self._options)
-        writer = SqliteWriter(line, self._reader, held, self._heal)
+        writer = SqliteWriter(line, self._read, held, self._heal)
         self._writers.append(writer)
         self._writer_lines.append(line)
         return writer
@@ -107,10 +108,23 @@ class SqliteStore:
         """Say which process is the owner, as far as is known."""
         return lock.holder(self.path)
 
-    def _heal(self) -> None:
-        """Close every connection: when the last is closed, what they hold reaches the file."""
+    def _heal(self) -> Unclear:
+        """Give what to say when the files were taken away under a commit, and open them anew.
+
+        When the last connection is closed, what they hold reaches the file. A file that is gone
+        stays open: nothing but these connections has what is in it.
+        """
+        if identity(self.path) is None:
+            return Unclear(
+                f"{self.path} was moved or deleted while it was in use",
+                remedy="put it back; until this process ends, the file is not lost",
+            )
         for line in (self._reader, self._sender, *self._writer_lines):
             line.drop()
+        return Unclear(
+            f"{self.path} or its log was replaced or removed while it was in use",
+            remedy="let nothing but Perdure touch them; use no second SQLite in this process",
+        )
 
     # --- leaving messages ------------------------------------------------------------
 
@@ -119,26 +133,18 @@ class SqliteStore:
         return await self._in_thread(self._send, Batch(runs=runs, messages=messages))
 
     def _send(self, batch: Batch) -> frozenset[int]:
-        try:
-            flushed = self._sender.run(
-                lambda it: transact(it, lambda cursor: rows.write_batch(cursor, batch))
-            )
-        except CommitFailed as error:
-            self._sender.drop()
-            raise Unclear(str(error)) from error
-        except Down:
-            self._sender.drop()
-            raise
+        flushed = self._sender.run(
+            lambda it: transact(it, lambda cursor: rows.write_batch(cursor, batch))
+        )
         if not self._sender.is_ours():
-            self._heal()
-            raise Unclear("the write-ahead log was removed by another SQLite library")
+            raise self._heal()
         return flushed.refused
 
     # --- reading ---------------------------------------------------------------------
 
     async def find(self, ids: Sequence[str]) -> list[RunRow]:
         """Give the rows of runs by the ids of users; those that are not there are left out."""
-        return self._reader.run(lambda it: rows.find(it, ids))
+        return await self._read(lambda it: rows.find(it, ids))
 
     async def rows(self, query: Query) -> list[RunRow]:
         """Give the rows of runs that a query asks for, newest first."""
@@ -146,31 +152,45 @@ class SqliteStore:
 
     async def facts(self, rid: int, after: int, limit: int, *, images: bool) -> list[FactRow]:
         """Give the facts of a run in order, those after number `after`."""
-        return self._reader.run(lambda it: rows.facts(it, rid, after, limit, images=images))
+        return await self._read(lambda it: rows.facts(it, rid, after, limit, images=images))
 
     async def program(self, hash_: str) -> ProgramRow | None:
         """Give a program by its hash."""
-        return self._reader.run(lambda it: rows.program(it, hash_))
+        return await self._read(lambda it: rows.program(it, hash_))
 
     def version(self) -> int:
         """Give a number that changes when somebody has written.
 
-        Looks at the write-ahead log from outside, and asks SQLite only when it has changed.
+        Looks at the write-ahead log from outside, and asks SQLite only when it has changed. While
+        somebody keeps readers out, nothing has changed.
         """
+        self._demand_open()
         seen = self._log_state()
         if seen is None or seen != self._seen:
-            self._version = self._reader.run(_data_version)
-            self._seen = seen
+            if not self._reader.is_ours() and identity(self.path) is not None:
+                self._reader.drop()
+            try:
+                self._version = self._reader.run(self._data_version, wait=False)
+                self._seen = seen
+            except Busy:
+                self._seen = None
+            except StoreError as error:
+                raise Down(error.what) from error
         return self._version
 
-    def _log_state(self) -> tuple[int, int] | None:
-        """Size and time of the log, or `None` if it changed too lately for these to be trusted."""
+    def _data_version(self, connection: Connection) -> int:
+        """Give SQLite's number, which begins anew with each connection, and which one it is."""
+        [(version,)] = connection.execute(SQL["data_version"])
+        return (self._reader.opened << 32) + int(version)
+
+    def _log_state(self) -> tuple[int, int, int] | None:
+        """Which log, its size and time; `None` if it changed too lately for these to be trusted."""
         try:
             status = os.stat(self.path + "-wal")
-        except FileNotFoundError:
+        except OSError:
             return None
         lately = time.time_ns() - status.st_mtime_ns < RACY_NS
-        return None if lately else (status.st_size, status.st_mtime_ns)
+        return None if lately else (status.st_ino, status.st_size, status.st_mtime_ns)
 
     # --- keeping house ---------------------------------------------------------------
 
@@ -185,6 +205,7 @@ class SqliteStore:
 
         What is copied is the state at the beginning. The key beside the store is not copied.
         """
+        self._demand_open()
         copy = upkeep.Backup(self._options, path)
         try:
             await self._in_thread(copy.begin)
@@ -193,7 +214,7 @@ class SqliteStore:
             progress(*copy.done_and_all)
             await self._in_thread(copy.finish)
         finally:
-            await self._in_thread(copy.close)
+            await asyncio.to_thread(copy.close)
 
     async def examine(self, *, thorough: bool) -> Report:
         """Say what the store is, how full, and what is wrong; thorough reads every page."""
@@ -217,17 +238,16 @@ class SqliteStore:
         if self._closed:
             raise Down("the store was closed")
 
-    async def _on_line(self, work: Callable[[Connection], T]) -> T:
+    async def _read(self, work: Callable[[Connection], T]) -> T:
+        """Read something short: here and now, unless somebody keeps readers out."""
         try:
-            return await self._in_thread(lambda: self._sender.run(work))
-        except CommitFailed as error:
-            raise Unclear(str(error)) from error
+            return self._reader.run(work, wait=False)
+        except Busy:
+            return await self._in_thread(lambda: self._reader.run(work))
+
+    async def _on_line(self, work: Callable[[Connection], T]) -> T:
+        return await self._in_thread(lambda: self._sender.run(work))
 
     async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
         self._demand_open()
         return await asyncio.wrap_future(self._thread.submit(work, *given))
-
-
-def _data_version(connection: Connection) -> int:
-    [(version,)] = connection.execute(SQL["data_version"])
-    return int(version)

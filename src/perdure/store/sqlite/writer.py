@@ -12,17 +12,27 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from perdure.store.port import Batch, Down, Fence, Flushed, Message, Stored, Unclear
+from perdure.errors import StoreError
+from perdure.store.port import Batch, Down, Fence, Flushed, Message, Refused, Stored, Unclear
 from perdure.store.sqlite import rows
 from perdure.store.sqlite.library import Connection
-from perdure.store.sqlite.line import KNOWN, SQL, CommitFailed, Line, commit, roll_back, transact
+from perdure.store.sqlite.line import KNOWN, SQL, Busy, Line, commit, roll_back, transact
 from perdure.store.sqlite.lock import OwnerLock
 
 T = TypeVar("T")
+
+
+class Reading(Protocol):
+    """How a store reads for its writer."""
+
+    async def __call__(self, work: Callable[[Connection], T]) -> T:
+        """Give what `work` reads."""
+        ...
+
 
 INLINE_S_MAX = 0.0005
 """Commits that take less, on average, are made on the calling thread."""
@@ -39,11 +49,13 @@ IDLE_S = 1.0
 class SqliteWriter:
     """The one writer of a file, as long as it holds the lock."""
 
-    def __init__(self, line: Line, reader: Line, lock: OwnerLock, heal: Callable[[], None]) -> None:
+    def __init__(
+        self, line: Line, read: Reading, lock: OwnerLock, heal: Callable[[], Unclear]
+    ) -> None:
         self.was_left_in_order = lock.left_in_order
         """Whether the owner before us left in order, rather than died."""
         self._line = line
-        self._reader = reader
+        self._read = read
         self._lock = lock
         self._heal = heal
         self._incarnation = 0
@@ -64,12 +76,11 @@ class SqliteWriter:
         incarnation = self._incarnation
         flushed = None
         if self._is_quick():
-            # Somebody else holds the file: wait for it on the thread.
-            with suppress(apsw.BusyError):
-                self._line.patient = False
-                flushed = self._flush(batch, incarnation)
+            # If somebody else holds the file: wait for it on the thread.
+            with suppress(Busy):
+                flushed = self._flush(batch, incarnation, wait=False)
         if flushed is None:
-            flushed = await self._in_thread(self._flush_patiently, batch, incarnation)
+            flushed = await self._in_thread(self._flush, batch, incarnation)
         self._keep_house()
         return flushed
 
@@ -80,10 +91,12 @@ class SqliteWriter:
         await self._in_thread(self._renew)
 
     def _renew(self) -> None:
-        self._line.patient = True
+        self._demand_lock()
         self._line.drop()
         # If a sync has failed, this takes the place of what may not have reached the disk.
-        self._line.run(_touch)
+        self._promised(_touch)
+        if not self._line.is_ours():
+            raise Down(self._heal().what)
 
     def _is_quick(self) -> bool:
         if self._last is not None and not self._last.done():
@@ -91,31 +104,29 @@ class SqliteWriter:
         self._since_probe += 1
         return self._commit_s < INLINE_S_MAX or self._since_probe >= PROBE_EVERY
 
-    def _flush_patiently(self, batch: Batch, incarnation: int) -> Flushed:
-        self._line.patient = True
-        return self._flush(batch, incarnation)
-
-    def _flush(self, batch: Batch, incarnation: int) -> Flushed:
+    def _flush(self, batch: Batch, incarnation: int, *, wait: bool = True) -> Flushed:
         self._demand_open()
         if incarnation != self._incarnation:
             raise Fence("this incarnation was renewed")
-        try:
-            flushed = self._line.run(lambda connection: self._write(connection, batch))
-        except CommitFailed as error:
-            self._line.drop()
-            raise self._fate(batch, error) from error
-        except Down:
-            self._line.drop()
-            raise
+        flushed = self._promised(lambda it: self._write(it, batch, wait=wait), wait=wait)
         if not self._line.is_ours():
-            self._heal()
-            raise Unclear("the write-ahead log was removed by another SQLite library")
+            raise self._heal()
         return flushed
 
-    def _write(self, connection: Connection, batch: Batch) -> Flushed:
+    def _promised(self, work: Callable[[Connection], T], *, wait: bool = True) -> T:
+        """Do something with the connection, and raise nothing but what a writer may raise."""
+        try:
+            return self._line.run(work, wait=wait)
+        except (Down, Unclear, Fence, Refused):
+            raise
+        except StoreError as error:
+            raise Down(error.what, remedy=error.remedy) from error
+
+    def _write(self, connection: Connection, batch: Batch, *, wait: bool) -> Flushed:
         cursor = connection.cursor()
         cursor.execute(SQL["begin"])
         try:
+            self._demand_lock()
             flushed = rows.write_batch(cursor, batch)
         except BaseException:
             roll_back(connection)
@@ -124,20 +135,15 @@ class SqliteWriter:
         began = time.perf_counter()
         commit(connection, cursor)
         took = time.perf_counter() - began
-        if not self._line.patient:
+        if not wait:
             self._since_probe = 0
             self._commit_s += WEIGHT * (took - self._commit_s)
         return flushed
 
-    def _fate(self, batch: Batch, error: Exception) -> Exception:
-        """What became of a batch whose commit failed: seen by a reader, or surely not, or open."""
-        if not batch.facts:
-            return Unclear(str(error))
-        try:
-            written = self._reader.run(lambda it: rows.has_fact(it, batch.facts[0]))
-        except (*KNOWN, apsw.Error) as second:
-            return Unclear(f"{error}; and then: {second}")
-        return Unclear(str(error)) if written else Down(str(error))
+    def _demand_lock(self) -> None:
+        """Whoever removed the lock file has let another owner in, whom its rows tell apart."""
+        if not self._lock.keeps_others_out():
+            raise Fence("the lock file beside the store was removed or replaced")
 
     def _note_pages(self, _connection: Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -147,19 +153,19 @@ class SqliteWriter:
 
     async def heads(self, rids: Sequence[int]) -> dict[int, int]:
         """Give the number of the last fact of each run; 0 where there is none."""
-        return self._reader.run(lambda it: rows.heads(it, rids))
+        return await self._read(lambda it: rows.heads(it, rids))
 
     async def load(self, rids: Sequence[int]) -> list[Stored]:
         """Give runs as they stand; those that are not there are left out."""
-        return self._reader.run(lambda it: rows.load(it, rids))
+        return await self._read(lambda it: rows.load(it, rids))
 
     async def due(self, after: tuple[int, int], until_us: int, limit: int) -> list[tuple[int, int]]:
         """Give `(wake_at_us, rid)` of open runs in that order, from `after` on."""
-        return self._reader.run(lambda it: rows.due(it, after, until_us, limit))
+        return await self._read(lambda it: rows.due(it, after, until_us, limit))
 
     async def inbox(self, limit: int) -> list[Message]:
         """Give the oldest messages; they stay until a flush takes them."""
-        return self._reader.run(lambda it: rows.inbox(it, limit))
+        return await self._read(lambda it: rows.inbox(it, limit))
 
     # --- keeping house ---------------------------------------------------------------
 
@@ -184,7 +190,7 @@ class SqliteWriter:
 
     def _checkpoint(self) -> None:
         """Move what is in the log into the file, as far as no reader needs it."""
-        with suppress(*KNOWN, apsw.Error):  # the next batch meets the same trouble, and tells
+        with suppress(*KNOWN):  # the next batch meets the same trouble, and tells
             self._line.run(_checkpoint)
             self._wal_pages = 0
 
@@ -212,10 +218,7 @@ class SqliteWriter:
 
 
 def _touch(connection: Connection) -> None:
-    try:
-        transact(connection, lambda cursor: cursor.execute(SQL["touch"]))
-    except CommitFailed as error:
-        raise Down(str(error)) from error
+    transact(connection, lambda cursor: cursor.execute(SQL["touch"]))
 
 
 def _checkpoint(connection: Connection) -> None:
