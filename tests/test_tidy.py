@@ -55,6 +55,7 @@ LAYERS = {
         "config",
         "portal",
         "reactive",
+        "serving",
         "sync",
         "testing",
         "workflows",
