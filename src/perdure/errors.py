@@ -230,6 +230,12 @@ class RetryAfter(PerdureError):
         return f"{self.code} {self.what}"
 
 
+class NotApart(PerdureError):
+    """An action that is to run in a process of its own is not to be found there."""
+
+    code = "E406"
+
+
 # --- E5: stores and engines ------------------------------------------------------------
 
 

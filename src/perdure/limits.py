@@ -21,6 +21,9 @@ class Limits:
     lost_attempts_max: int = 5
     """How often the holder of one call may die before the call fails."""
 
+    deaths_suspected: int = 3
+    """After so many of them, the call is made apart from all others, in a process of its own."""
+
     turns_per_fact_max: int = 10_000_000
     """Callbacks that one fact may cause before the run stops as endless."""
 

@@ -1,7 +1,7 @@
 """Serving from a process of its own: until a signal comes, or until some work is done.
 
-The first SIGTERM or SIGINT drains: nothing more is begun, what is under way may end, runs are handed
-over. The second aborts: the process is gone at once, as after a power cut, and nothing is lost by it.
+The first SIGTERM or SIGINT drains: nothing more is begun, what is under way may end, runs are
+handed over. The second aborts: the process is gone at once, and nothing is lost by it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ async def serve(
 ) -> int:
     """Open an engine and serve until a signal comes; give the exit code of the process.
 
-    `work` is done beside it, and when it is over, serving is too: its exit code is given. If a signal
-    comes first, the work is cancelled, and the exit code is 128 and the number of the signal, as of
-    a process that the signal ended. Without work it is 0. `ready` is called when runs can be started.
-    Call it on the main thread: only there are signals heard.
+    `work` is done beside it, and when it is over, serving is too: its exit code is given. If a
+    signal comes first, the work is cancelled, and the exit code is 128 and the number of the
+    signal, as of a process that the signal ended. Without work it is 0. `ready` is called when runs
+    can be started. Call it on the main thread: only there are signals heard.
     """
     loop = asyncio.get_running_loop()
     asked: asyncio.Future[int] = loop.create_future()
@@ -55,7 +55,7 @@ async def serve(
 
 @contextmanager
 def _hearing(loop: asyncio.AbstractEventLoop, asked: asyncio.Future[int]) -> Iterator[None]:
-    """Hear signals in between two instructions: a loop that is blocked could not be told by its own.
+    """Hear signals between two instructions, not by the loop, which may be blocked.
 
     So the second one is heard although an action blocks the loop, unless it does so inside of C.
     """

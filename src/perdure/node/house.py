@@ -36,6 +36,10 @@ class Attending(Protocol):
         """Whether that attempt is under way here."""
         ...
 
+    def left_behind(self, resident: Resident, call: Call) -> bool:
+        """Whether it was under way when the run left this node."""
+        ...
+
 
 class Loading(Protocol):
     """Bringing runs into memory, as those see it who need them there."""

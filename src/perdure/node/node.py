@@ -39,6 +39,7 @@ from perdure.errors import Broken, PerdureError, Stale, Stuck
 from perdure.node.alarms import Alarms
 from perdure.node.attempts import Attempts
 from perdure.node.flush import FENCED, Entry
+from perdure.node.forks import keep_from_forks
 from perdure.node.host import HOST
 from perdure.node.mail import Mail
 from perdure.node.options import Options
@@ -110,6 +111,7 @@ class Node:
         self.last_rid = 0
         self.mark = secrets.randbits(10)
         """Sets the numbers that this node gives apart from those of another."""
+        keep_from_forks(self)
 
     @property
     def attending(self) -> Attempts:

@@ -20,6 +20,7 @@ from perdure.errors import (
     NotAWorkflow,
     PerdureError,
 )
+from perdure.limits import LIMITS
 from perdure.node.history import log_of, run_of
 from perdure.node.house import House
 from perdure.node.resident import WORKFLOW, Parent, Resident
@@ -61,8 +62,9 @@ class Recovery:
         while page := await self.node.writer.due(cursor, ACTIVE, PAGE):
             rids = [rid for _, rid in page]
             for at in range(0, len(rids), CHUNK):
-                await self.load(rids[at : at + CHUNK], fresh=True)
+                await self.load(rids[at : at + CHUNK], fresh=not self.clean)
             cursor = page[-1]
+        self.clean = True  # from here on, whatever is lost has not died
         await self.scan()
 
     async def scan(self) -> None:
@@ -179,8 +181,10 @@ class Recovery:
             elif call.not_before_us > self._now_us():
                 node.attending.ask_again(resident, call)
             elif not node.attending.holds(resident, call):
-                if fresh:
-                    lost = Lost(self._now_us(), call.call, call.token, counted=not self.clean)
+                if fresh or node.attending.left_behind(resident, call):
+                    # Whoever dies again and again in company is suspected, and convicted alone.
+                    counted = not self.clean and call.lost < LIMITS.deaths_suspected
+                    lost = Lost(self._now_us(), call.call, call.token, counted=counted)
                     node.fold(resident, lost)
                 else:
                     node.attending.ask_again(resident, call)
