@@ -60,7 +60,7 @@ LAYERS = {
         "testing",
         "workflows",
     ),
-    "surfaces": ("__init__", "__main__", "cli", "dashboard", "http"),
+    "surfaces": ("__init__", "__main__", "bench", "cli", "dashboard", "http"),
 }
 
 # (module, what it does) -> why it may. `head.*` covers all names of a module such as `random`.

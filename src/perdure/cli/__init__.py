@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from perdure import __version__
-from perdure.cli import check, graph
+from perdure.cli import bench, check, graph
 from perdure.errors import PerdureError
 
 _COMMANDS: dict[
@@ -22,6 +22,7 @@ _COMMANDS: dict[
         check.arguments,
         check.command,
     ),
+    "bench": ("measure the engine on a file", bench.arguments, bench.command),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import datetime as dt
+import functools
 import importlib
 import operator
 import sys
@@ -150,8 +151,16 @@ def bind(run: Run, value: Any) -> Any:
 def _replaced(run: Run, key: str, value: Any) -> Any:
     if key in BOUND:
         return _once(run, key, BOUND[key])
-    name = key.replace(":", ".").removeprefix("builtins.")
-    return Refusal(run, name, remedy_for(key), value, only_bare=key in ONLY_BARE)
+    found = _refusals.get(key)
+    if found is None:
+        name = key.replace(":", ".").removeprefix("builtins.")
+        found = Refusal(name, remedy_for(key), value, only_bare=key in ONLY_BARE)
+        _refusals[key] = found
+    return found
+
+
+_refusals: dict[str, Refusal] = {}
+"""What refuses something is the same for all runs."""
 
 
 def _once(run: Run, key: str, make: Binder) -> Any:
@@ -201,20 +210,19 @@ def logger_of(value: Any) -> str | None:
 
 
 _identities: dict[int, tuple[str, Any]] = {}
-_loaded: set[str] = set()
+_not_loaded = dict(BOUND_MODULES)
 
 
 def _by_identity() -> dict[int, tuple[str, Any]]:
     """Give the table by identity of the real objects, of the modules that are loaded by now."""
-    for name in BOUND_MODULES:
-        if name not in _loaded and name in sys.modules:
-            _loaded.add(name)
-            module = sys.modules[name]
-            for key in (*BOUND, *OUTSIDE):
-                owner, _, attribute = key.partition(":")
-                if owner == name and attribute in vars(module):
-                    value = vars(module)[attribute]
-                    _identities.setdefault(id(value), (key, value))
+    for name in [each for each in _not_loaded if each in sys.modules]:
+        del _not_loaded[name]
+        module = sys.modules[name]
+        for key in (*BOUND, *OUTSIDE):
+            owner, _, attribute = key.partition(":")
+            if owner == name and attribute in vars(module):
+                value = vars(module)[attribute]
+                _identities.setdefault(id(value), (key, value))
     return _identities
 
 
@@ -224,18 +232,20 @@ def builtins_of(run: Run, views: Callable[[str], Any]) -> dict[str, Any]:
     `views` gives what a user's module is inside of the run, or `None`.
     """
     own = dict(vars(builtins))
-    known = _by_identity()
-    for name in _BUILTINS:
+    for name, key, real in _replaced_builtins():
         if name in own:
             value = own[name]
-            key, real = known.get(id(value), ("", None))
-            own[name] = _replaced(run, key, value) if real is value else bind(run, value)
+            own[name] = _replaced(run, key, value) if value is real else bind(run, value)
     own["__import__"] = _importer(run, views)
     run.stand_ins[_IMPORT_MODULE] = _module_importer(run, views)
     return own
 
 
-_BUILTINS = [key.partition(":")[2] for key in (*BOUND, *OUTSIDE) if key.startswith("builtins:")]
+@functools.cache
+def _replaced_builtins() -> list[tuple[str, str, Any]]:
+    """Give name, key and real object of each builtin that runs have something else for."""
+    found = [(key.partition(":")[2], key) for key in (*BOUND, *OUTSIDE) if key[:9] == "builtins:"]
+    return [(name, key, getattr(builtins, name, None)) for name, key in found]
 
 
 def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:

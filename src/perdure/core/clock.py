@@ -15,6 +15,7 @@ from inspect import getattr_static
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from perdure.core.ambient import CURRENT
 from perdure.core.run import Run
 from perdure.errors import NotHere
 
@@ -214,13 +215,16 @@ def random_class(run: Run) -> Callable[..., random.Random]:
     return Bound
 
 
+def _is_outside() -> bool:
+    """Whether the outside may be reached: no run is folded here, or one that writes down."""
+    run = CURRENT.get()
+    return run is None or run.outside
+
+
 class Refusal:
     """Stands where something from outside would stand, and says what to do instead."""
 
-    def __init__(
-        self, run: Run, name: str, remedy: str, real: Any, *, only_bare: bool = False
-    ) -> None:
-        self.run = run
+    def __init__(self, name: str, remedy: str, real: Any, *, only_bare: bool = False) -> None:
         self.name = name
         self.remedy = remedy
         self.real = real
@@ -228,17 +232,17 @@ class Refusal:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse, or call the real thing where that is allowed."""
-        if self.run.outside or (self.only_bare and args):
+        if (self.only_bare and args) or _is_outside():
             return self.real(*args, **kwargs)
         raise NotHere(f"`{self.name}` was called in a workflow", remedy=self.remedy)
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__") or self.run.outside:
+        if attribute.startswith("__") or _is_outside():
             return getattr(self.real, attribute)
         raise NotHere(f"`{self.name}.{attribute}` was used in a workflow", remedy=self.remedy)
 
     def _reached(self) -> Any:
-        if self.run.outside:
+        if _is_outside():
             return self.real
         raise NotHere(f"`{self.name}` was used in a workflow", remedy=self.remedy)
 

@@ -103,6 +103,8 @@ class Shared(NamedTuple):
     """What all runs of a program refer to by number."""
 
     anchors: list[Any]
+    table: dict[int, tuple[int, Any]]
+    """By the identity of an anchor: its number, and what it is."""
     refs: dict[int, int | str]
     """By the identity of a code object: its number, or its name."""
     named: dict[str, CodeType]
@@ -120,16 +122,22 @@ class Anchors:
 
     def __init__(self, run: Run) -> None:
         self.shared = shared_of(run.program)
-        self.every = [*self.shared.anchors, *_surroundings(run, READING)]
-        table: dict[int, tuple[int, Any]] = {}
-        for i, each in enumerate(self.every):
-            # One that stands there twice is known by its first number; the other one is taken up.
-            once = each if id(each) not in table else object()
-            table[id(once)] = (i, once)
-        self.numbers = frozenset(table)
+        table = self.shared.table.copy()
+        _number(table, _surroundings(run, READING))
         self.stateful = [(at, run.space.built[at]) for at in run.program.mutable]
-        self.primed = pickle.Pickler(io.BytesIO(), _PROTOCOL)
+        self.primed = pickle.Pickler(_NOWHERE, _PROTOCOL)
         self.primed.memo = table
+
+
+_NOWHERE = io.BytesIO()
+
+
+def _number(table: dict[int, tuple[int, Any]], more: list[Any]) -> None:
+    """Give each of `more` the next number."""
+    for each in more:
+        # One that stands there twice is known by its first number; the other one is taken up.
+        once = object() if id(each) in table else each
+        table[id(once)] = (len(table), once)
 
 
 def _surroundings(run: Run, reading: Any) -> list[Any]:
@@ -153,6 +161,8 @@ def shared_of(program: Any) -> Shared:
     anchors = [UNSET, *ENGINE]
     assert len(anchors) <= _FIRST_CODE
     anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes + _asked(program.referred)
+    table: dict[int, tuple[int, Any]] = {}
+    _number(table, anchors)
     named = engine_codes() | program.class_codes
     refs: dict[int, int | str] = {id(code): name for name, code in named.items()}
     refs.update({id(code): _FIRST_CODE + i for i, code in enumerate(program.codes)})
@@ -163,6 +173,7 @@ def shared_of(program: Any) -> Shared:
     }
     made = program.shared_anchors = Shared(
         anchors,
+        table,
         refs,
         named,
         units,

@@ -79,6 +79,11 @@ def is_user_module(name: str) -> bool:
     return not (file.startswith("<frozen") or str(file).startswith(_STDLIB))
 
 
+def is_of_package(module: str, package: str) -> bool:
+    """Whether a module belongs to a workflow's package; what Perdure holds says so for itself."""
+    return module.partition(".")[0] == package != "perdure"
+
+
 class Place:
     """Where the thing being captured was named, for diagnostics."""
 
@@ -129,7 +134,7 @@ class Capture:
 
     def is_user(self, module: str) -> bool:
         """Whether a module is the user's, or of the package of the workflow, wherever that lies."""
-        return module.partition(".")[0] == self.own or is_user_module(module)
+        return is_of_package(module, self.own) or is_user_module(module)
 
     def capture(self, value: Any, place: Place) -> int:
         """Give the index of the recipe of `value`."""

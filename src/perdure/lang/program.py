@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from perdure.errors import NotHere
-from perdure.lang.capture import is_user_module
+from perdure.lang.capture import is_of_package, is_user_module
 from perdure.lang.diagnostics import Diagnostic
 from perdure.lang.inplace import Codes, restorable_classes
 from perdure.lang.names import every_code
@@ -146,9 +146,8 @@ def classes_of(recipes: list[Recipe]) -> list[type]:
 
 def is_users(module: str, name: str) -> bool:
     """Whether a module is the user's, or of the package of the workflow of that name."""
-    return module.partition(".")[0] == name.partition(":")[0].partition(".")[0] or is_user_module(
-        module
-    )
+    package = name.partition(":")[0].partition(".")[0]
+    return is_of_package(module, package) or is_user_module(module)
 
 
 def _class_codes(parts: Parts, world: World) -> Codes:

@@ -1,0 +1,39 @@
+"""Which workloads there are, and all that were asked for, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from perdure.bench import workloads
+from perdure.bench.figures import Figure, Tell
+
+WORKLOADS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
+    "many": workloads.many,
+    "fanout": workloads.fanout,
+    "seq": workloads.seq,
+    "latency": workloads.latency,
+    "children": workloads.children,
+    "idle": workloads.idle,
+}
+
+
+def run(
+    names: Iterable[str], tell: Tell, show: Callable[[Figure], None], *, quick: bool
+) -> list[Figure]:
+    """Measure the workloads of these names, all if there are none."""
+    found: list[Figure] = []
+    for name in names or WORKLOADS:
+
+        def told(text: str, name: str = name) -> None:
+            tell(f"{name}: {text}")
+
+        figures = asyncio.run(_one(name, told, quick=quick))
+        for figure in figures:
+            show(figure)
+        found += figures
+    return found
+
+
+async def _one(name: str, tell: Tell, *, quick: bool) -> list[Figure]:
+    return await WORKLOADS[name](tell, quick=quick)
