@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from perdure.bench.flows import step
 from perdure.core.facts import Completed, Row, encode_row
-from perdure.store.sqlite.line import SQL, Line, Options
+from perdure.store.sqlite.line import MAKE, SQL, Line, Options
 from perdure.store.sqlite.opening import MIGRATIONS
 
 BATCH_ROWS = 500
@@ -26,7 +26,7 @@ class Floor:
     """A table like that of the facts in a file of its own, and what is to be written to it."""
 
     def __init__(self, path: str) -> None:
-        self.line = Line(Options(path, _check_nothing))
+        self.line = Line(Options(path, _check_nothing, flags=MAKE))
         self.line.run(_create)
         self.rows: list[tuple[Any, ...]] = []
         self.rid = 0

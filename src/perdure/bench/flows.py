@@ -31,15 +31,6 @@ async def mark(number: int) -> int:
     return number
 
 
-@action
-async def hold(number: int) -> int:
-    """Say that it has begun, and never end."""
-    for hear in BEGUN:
-        hear(number)
-    await asyncio.Event().wait()
-    return number
-
-
 @workflow
 async def steps_of(count: int) -> int:
     """Take so many steps, one after the other."""
@@ -53,20 +44,6 @@ async def steps_of(count: int) -> int:
 async def fan_of(width: int) -> int:
     """Take so many steps at once."""
     return len(await asyncio.gather(*[step(number) for number in range(width)]))
-
-
-@workflow
-async def long_of(count: int, width: int) -> int:
-    """Complete `count` steps, so many at once, then wait in the next one."""
-    for first in range(0, count, width):
-        await asyncio.gather(*[step(number) for number in range(first, first + width)])
-    return await hold(count)
-
-
-@workflow
-async def active_of(number: int) -> int:
-    """Be under way for ever."""
-    return await hold(number)
 
 
 @workflow
