@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -54,7 +54,7 @@ async def serve(
 
 
 @contextmanager
-def _hearing(loop: asyncio.AbstractEventLoop, asked: asyncio.Future[int]) -> Iterator[None]:
+def _hearing(loop: asyncio.AbstractEventLoop, asked: asyncio.Future[int]) -> Generator[None]:
     """Hear signals between two instructions, not by the loop, which may be blocked.
 
     So the second one is heard although an action blocks the loop, unless it does so inside of C.

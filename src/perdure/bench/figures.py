@@ -8,7 +8,7 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,7 +95,7 @@ class Spent:
 
 
 @contextmanager
-def measured() -> Iterator[Spent]:
+def measured() -> Generator[Spent]:
     """Measure time, and processor time of all threads of this process."""
     gc.collect()
     spent = Spent()

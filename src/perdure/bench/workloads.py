@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -170,7 +170,8 @@ async def idle(tell: Tell, *, quick: bool) -> list[Figure]:
         counted.append(told["sql"])
 
     def watch(connection: apsw.Connection) -> None:
-        connection.trace_v2(apsw.SQLITE_TRACE_STMT, count)
+        given = cast("Any", connection)  # apsw says of its events only that they are a `dict`
+        given.trace_v2(apsw.SQLITE_TRACE_STMT, count)
 
     apsw.connection_hooks.append(watch)
     try:

@@ -29,7 +29,7 @@ class Threads:
         if self.idle:
             box = self.idle.pop()
         else:
-            box = SimpleQueue()
+            box = SimpleQueue[Job | None]()
             threading.Thread(
                 target=self._serve, args=(box,), daemon=True, name="perdure-action"
             ).start()
