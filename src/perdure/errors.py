@@ -384,3 +384,12 @@ class Closed(PerdureError):
     """The engine was asked for something while it was not open."""
 
     code = "E607"
+
+
+# --- E7: the command line ---------------------------------------------------------------
+
+
+class BadUsage(PerdureError):
+    """A command, an option or what it was given is not what the command line understands."""
+
+    code = "E701"

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from perdure.cli.terminal import cells, clean, clip, pad
+from perdure.sync import Perdure
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -124,3 +127,51 @@ def test_version_and_help() -> None:
     assert perdure("--version").stdout.startswith("perdure ")
     assert "graph" in perdure("--help").stdout
     assert perdure().returncode == 2
+
+
+def test_what_the_parser_refuses_is_one_line_with_a_code() -> None:
+    for wrong in (["graph"], ["graph", "a:b", "--colour"], ["no-such"], ["bench", "nothing"]):
+        done = perdure(*wrong)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert done.stderr.startswith("perdure: E701 ")
+
+
+def test_a_command_is_imported_when_it_is_asked_for() -> None:
+    script = "import sys; from perdure.cli import parser; parser({command!r}); print(*sys.modules)"
+    for command, bench in ((["graph"], False), (["bench"], True)):
+        done = subprocess.run(
+            [sys.executable, "-c", script.format(command=command)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert ("perdure.bench.command" in done.stdout.split()) is bench
+
+
+def test_nothing_that_is_shown_moves_the_cursor() -> None:
+    assert clean("plain, wie früher") == "plain, wie früher"
+    assert clean("a\x1b[2Jb\n\u202ec\U000e0001\x9b") == "a\\x1b[2Jb\\n\\u202ec\\U000e0001\\x9b"
+
+
+def test_widths_are_those_that_a_terminal_gives() -> None:
+    assert cells("日本") == 4
+    assert cells("e\u0301") == 1
+    assert clip("日本語", 5) == "日本…"
+    assert clip("abc", 3) == "abc"
+    assert clip("abcd", 3) == "ab…"
+    assert cells(pad("日本", 6)) == 6
+
+
+def test_who_only_asks_makes_no_store(tmp_path: Path) -> None:
+    done = perdure("doctor", "--store", "nothing.db", cwd=tmp_path)
+    assert (done.returncode, done.stderr[:14]) == (2, "perdure: E501 ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_looks_at_the_store_that_the_environment_names(tmp_path: Path) -> None:
+    with Perdure(tmp_path / "orders.db", environment="trial"):
+        pass
+    done = perdure("doctor", "--thorough", cwd=tmp_path, PERDURE_STORE="orders.db")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "trial" in done.stdout
+    assert done.stdout.endswith("nothing is wrong\n")
+    told = json.loads(perdure("doctor", "--json", "--store", "orders.db", cwd=tmp_path).stdout)
+    assert (told["environment"], told["problems"]) == ("trial", [])

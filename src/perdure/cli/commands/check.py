@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import sys
 
 import msgspec
 
 from perdure.cli.naming import load_module, shown, workflows_of
+from perdure.cli.stores import takes_json
+from perdure.cli.terminal import wants_colour
 from perdure.errors import NotAWorkflow
 from perdure.lang.diagnostics import ERROR, NOTE, Diagnostic, render_all
 from perdure.workflows import collecting
@@ -19,7 +18,7 @@ from perdure.workflows import collecting
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("modules", metavar="MODULE", nargs="+", help="such as orders, or orders.py")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    takes_json(parser)
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
 
 
@@ -34,7 +33,7 @@ def command(options: argparse.Namespace) -> int:
         rows = [{"severity": each.severity, **msgspec.structs.asdict(each)} for each in found]
         print(json.dumps(rows, indent=2))
     elif found:
-        print(render_all(found, colour=_wants_colour()))
+        print(render_all(found, colour=wants_colour()))
     else:
         print(f"{len(checked)} workflow{'s' * (len(checked) != 1)} checked, nothing to say")
     if not options.json:
@@ -63,9 +62,3 @@ def _check(name: str, found: list[Diagnostic], checked: list[tuple[str, bool]]) 
         if all(each.severity != ERROR for each in said):
             checked.append((flow.name, all(each.severity != NOTE for each in said)))
         found += [msgspec.structs.replace(each, file=shown(each.file)) for each in said]
-
-
-def _wants_colour() -> bool:
-    if os.environ.get("NO_COLOR"):
-        return False
-    return sys.stdout.isatty() or bool(re.match("1|yes|true", os.environ.get("FORCE_COLOR", "")))

@@ -8,6 +8,7 @@ import sys
 
 from perdure.bench import command as bench
 from perdure.bench.figures import Figure, machine
+from perdure.cli.stores import takes_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "workloads", metavar="WORKLOAD", nargs="*", choices=[*bench.WORKLOADS, []],
         help=f"all unless given: {', '.join(bench.WORKLOADS)}",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="for programs")
+    takes_json(parser)
     parser.add_argument(
         "--quick", action="store_true", help="small numbers, to see that it works; no bars"
     )
