@@ -87,7 +87,8 @@ KEPT: dict[str, str] = {}
 
 MODULES = source_modules()
 MAKE_SYNC = [sys.executable, str(ROOT / "tools" / "make_sync.py"), "--check"]
-MUST_EXIST = ("README.md", "docs/ARCHITECTURE.md", "docs/adr/README.md")
+MUST_EXIST = ("README.md", "docs/ARCHITECTURE.md", "docs/GUARANTEES.md", "docs/adr/README.md")
+NAME_TESTS = ("docs/ARCHITECTURE.md", "docs/GUARANTEES.md", "docs/RELIABILITY.md")
 
 
 def demand_none(found: Sequence[Finding | str]) -> None:
@@ -181,12 +182,14 @@ def test_the_readme_is_read_in_one_sitting() -> None:
     assert lines <= docs.README_LINES_MAX
 
 
-def test_paths_in_the_architecture_exist() -> None:
-    demand_none(docs.missing_paths(_page("docs/ARCHITECTURE.md")))
+@pytest.mark.parametrize("path", NAME_TESTS)
+def test_paths_that_a_page_names_exist(path: str) -> None:
+    demand_none(docs.missing_paths(_page(path)))
 
 
-def test_tests_in_the_architecture_exist() -> None:
-    demand_none(docs.missing_tests(_page("docs/ARCHITECTURE.md")))
+@pytest.mark.parametrize("path", NAME_TESTS)
+def test_tests_that_a_page_names_exist(path: str) -> None:
+    demand_none(docs.missing_tests(_page(path)))
 
 
 def test_every_decision_is_listed() -> None:

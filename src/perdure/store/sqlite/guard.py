@@ -80,8 +80,7 @@ class _Guard:
             if it is not None and self._open[it] > 0:
                 raise SecondLibrary(
                     f"{path} is open in this process through another SQLite library",
-                    remedy="use it from another process, or through `app.connection()`: two "
-                    "libraries in one process lose each other's commits",
+                    remedy="use it from another process: two in one lose each other's commits",
                 )
 
 
