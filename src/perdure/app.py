@@ -10,8 +10,8 @@ import asyncio
 import datetime as dt
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
@@ -21,7 +21,7 @@ from msgspec import Raw
 from perdure import values
 from perdure.client import Handle, RunInfo, info_of
 from perdure.core.policy import Seconds, microseconds
-from perdure.errors import Closed, NoSuchRun, Overloaded, RunExists, StoreError
+from perdure.errors import Closed, NoSuchRun, Overloaded, RunExists, StoreDown, StoreError
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
 from perdure.node.node import Taken, digest_of
@@ -83,9 +83,8 @@ class Perdure:
         self._store: Store | None = None
         self._key = b""
         self._turn: asyncio.Task[None] | None = None
-        self._waiting: dict[int, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[int, set[asyncio.Event]] = {}
         self._poller: asyncio.Task[None] | None = None
-        self._owns = asyncio.Event()
 
     def __repr__(self) -> str:
         return f"<Perdure on {self.where}>"
@@ -94,11 +93,15 @@ class Perdure:
 
     async def __aenter__(self) -> Self:
         self._store, self._key = open_store(self.where, self.environment)
-        if self.serve:
-            writer = await self._store.writer()
-            if writer is not None:
-                await self._own(writer)
-            self._turn = asyncio.create_task(self._take_turns())
+        try:
+            if self.serve:
+                writer = await self._store.writer()
+                if writer is not None:
+                    await self._own(writer)
+                self._turn = asyncio.create_task(self._take_turns())
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def __aexit__(
@@ -141,21 +144,31 @@ class Perdure:
         owner = Owner(self.store, writer, self._key, self.options)
         owner.node.observers.append(self._released)
         self.owner = owner
-        await owner.begin()
-        self._owns.set()
-        self._tell_all()
+        try:
+            await owner.begin()
+        finally:
+            self._tell_all()
 
     async def _take_turns(self) -> None:
         """Own the runs whenever nobody else does."""
         while True:
-            if self.owner is not None:
-                await self.owner.fenced.wait()
-                lost, self.owner = self.owner, None
-                self._owns.clear()
-                await lost.close()
-            writer = await self.store.writer(wait=True)
-            if writer is not None:
-                await self._own(writer)
+            try:
+                if self.owner is not None:
+                    await self.owner.fenced.wait()
+                    await self._let_go()
+                writer = await self.store.writer(wait=True)
+                if writer is not None:
+                    await self._own(writer)
+            except StoreError as error:
+                self.options.warn(f"runs cannot be taken over for now: {error}")
+                await self._let_go()
+                await asyncio.sleep(self.options.retry_s)
+
+    async def _let_go(self) -> None:
+        lost, self.owner = self.owner, None
+        self._tell_all()
+        if lost is not None:
+            await lost.close()
 
     # --- starting
 
@@ -234,10 +247,9 @@ class Perdure:
             new = msgspec.structs.replace(row, program=program.hash, status=1)
             seed = secrets.randbits(32)
             entry = node.begin_run(new, program, raw, seed=seed, zone=self.zone)
-            if entry is not None:
-                waiter: asyncio.Future[None] = node.loop.create_future()
-                entry.waiters = [waiter]
-                waiters.append((row.rid, waiter))
+            waiter: asyncio.Future[None] = node.loop.create_future()
+            entry.waiters = [waiter]
+            waiters.append((row.rid, waiter))
         for rid, waiter in waiters:
             try:
                 await waiter
@@ -358,35 +370,45 @@ class Perdure:
         if self.owner is not None:
             self.owner.look()
 
-    def changes(self, rid: int) -> asyncio.Future[None]:
-        """Give what is done when something about a run may have changed."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(rid, []).append(future)
-        if self.owner is None and self._poller is None:
-            self._poller = asyncio.create_task(self._poll())
-        return future
+    @contextmanager
+    def changes(self, rid: int) -> Generator[asyncio.Event]:
+        """Give an event that is set whenever something about a run may have changed."""
+        event = asyncio.Event()
+        self._waiting.setdefault(rid, set()).add(event)
+        self._see_to_polling()
+        try:
+            yield event
+        finally:
+            waiting = self._waiting[rid]
+            waiting.discard(event)
+            if not waiting:
+                del self._waiting[rid]
 
     def _released(self, entry: Entry) -> None:
         if self._waiting and entry.fact is not None:
-            self._tell(entry.fact.rid)
-
-    def _tell(self, rid: int) -> None:
-        for future in self._waiting.pop(rid, ()):
-            if not future.done():
-                future.set_result(None)
+            for event in self._waiting.get(entry.fact.rid, ()):
+                event.set()
 
     def _tell_all(self) -> None:
-        for rid in list(self._waiting):
-            self._tell(rid)
+        for waiting in self._waiting.values():
+            for event in waiting:
+                event.set()
+        self._see_to_polling()
+
+    def _see_to_polling(self) -> None:
+        """While another process owns the runs, only the store can say that something changed."""
+        if self._waiting and self.owner is None and self._poller is None and self._store:
+            self._poller = asyncio.create_task(self._poll())
 
     async def _poll(self) -> None:
         """See whether the store has changed, as long as anybody wants to know."""
         seen = -1
         while self._waiting and self.owner is None:
-            version = self.store.version()
-            if version != seen:
-                seen = version
-                self._tell_all()
+            with suppress(StoreDown):  # whoever reads next is told
+                version = self.store.version()
+                if version != seen:
+                    seen = version
+                    self._tell_all()
             await asyncio.sleep(_POLL_S)
         self._poller = None
 

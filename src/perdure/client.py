@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -90,8 +91,8 @@ class Home(Protocol):
         """Leave a message for a run, durably."""
         ...
 
-    def changes(self, rid: int) -> asyncio.Future[None]:
-        """Give what is done when something about a run may have changed."""
+    def changes(self, rid: int) -> AbstractContextManager[asyncio.Event]:
+        """Give an event that is set whenever something about a run may have changed."""
         ...
 
 
@@ -139,24 +140,23 @@ class Handle(Generic[R_co]):
             raise
 
     async def _result(self) -> R_co:
-        while True:
-            changed = self._app.changes(self.rid)
-            row = await self._row()
-            if row.head <= self._over_at:
-                await changed
-                continue
-            if row.status == STOPPED:
-                raise RunStopped(
-                    f"run `{self.id}` is stopped: {info_of(row).error}",
-                    remedy="mend what it says, then retry the run",
-                )
-            if row.status > OPEN:
-                assert row.result is not None
-                if row.status == COMPLETED:
-                    value: R_co = values.decode(row.result)
-                    return value
-                raise values.decode_error(row.result)
-            await changed
+        with self._app.changes(self.rid) as changed:
+            while not self._is_over(row := await self._row()):
+                await changed.wait()
+                changed.clear()
+        if row.status == STOPPED:
+            raise RunStopped(
+                f"run `{self.id}` is stopped: {info_of(row).error}",
+                remedy="mend what it says, then retry the run",
+            )
+        assert row.result is not None
+        if row.status == COMPLETED:
+            value: R_co = values.decode(row.result)
+            return value
+        raise values.decode_error(row.result)
+
+    def _is_over(self, row: RunRow) -> bool:
+        return row.status > OPEN and row.head != self._over_at
 
     # --- leaving messages
 
@@ -208,15 +208,16 @@ class Handle(Generic[R_co]):
     async def watch(self) -> AsyncIterator[Row]:
         """Give every fact, those of before first, then each as it becomes durable, to the end."""
         after = 0
-        while True:
-            changed = self._app.changes(self.rid)
-            row = await self._row()
-            async for fact in self._rows(after):
-                after = fact.seq
-                yield fact
-            if row.status > OPEN and after >= row.head:
-                return
-            await changed
+        with self._app.changes(self.rid) as changed:
+            while True:
+                changed.clear()
+                row = await self._row()
+                async for fact in self._rows(after):
+                    after = fact.seq
+                    yield fact
+                if self._is_over(row) and after >= row.head:
+                    return
+                await changed.wait()
 
     async def at(self, seq: int) -> Moment:
         """Give the run as it was after fact `seq`: what stood where, with which variables.

@@ -11,13 +11,15 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
+import msgspec
+
 from perdure.core import bindings
 from perdure.core.ambient import CURRENT
 from perdure.core.calls import Target
-from perdure.core.policy import DEFAULT_POLICY, Policy
+from perdure.core.policy import ABANDON, CANCEL, DEFAULT_POLICY, Policy
 from perdure.core.run import perform
 from perdure.core.sites import site
-from perdure.errors import NotAWorkflow
+from perdure.errors import BadPolicy, NotAWorkflow
 from perdure.lang import link as linking
 from perdure.lang.binder import binder
 from perdure.lang.diagnostics import Diagnostic
@@ -71,6 +73,20 @@ class Workflow(Generic[P, R_co]):
             return self.function(*args, **kwargs)
         self.accepts(*args, **kwargs)
         return perform(run, self.target, args, kwargs, site(), self.policy)
+
+    def options(self, *, parent_close: str | None = None) -> Workflow[P, R_co]:
+        """Give the same workflow with another policy for the children made through what is given.
+
+        `parent_close` says what becomes of a child when its parent no longer waits for it: with
+        `"cancel"`, as without options, it is cancelled; with `"abandon"` it goes on alone.
+        """
+        if parent_close is None:
+            return self
+        if parent_close not in (CANCEL, ABANDON):
+            raise BadPolicy(
+                f"parent_close is {parent_close!r}", remedy='give "cancel" or "abandon"'
+            )
+        return self.pinned(msgspec.structs.replace(self.policy, parent_close=parent_close))
 
     def pinned(self, policy: Policy) -> Workflow[P, R_co]:
         """Give the same workflow under a policy; itself, if that is its own."""

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.app import flows
+from tests.app.kit import Place
 
 
 @pytest.fixture
@@ -23,3 +24,14 @@ def hold(world):
         return world.held[name]
 
     return hold
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def place(request, tmp_path, monkeypatch):
+    return Place(request.param, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """A place on a disk, where only that means something."""
+    return Place("sqlite", tmp_path, monkeypatch)

@@ -27,11 +27,9 @@ async def fails(handle, error=Exception):
 
 
 async def so_many_facts(app, handle, number):
-    while True:
-        changed = app.changes(handle.rid)
-        if len(await handle.facts()) >= number:
+    async for row in handle.watch():
+        if row.seq >= number:
             return
-        await changed
 
 
 def names(world):

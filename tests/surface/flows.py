@@ -408,6 +408,22 @@ async def impatient_parent() -> str:
 
 
 @workflow
+async def abandoning_parent() -> str:
+    try:
+        async with asyncio.timeout(5):
+            await child_of_an_hour.options(parent_close="abandon")()
+    except TimeoutError:
+        return "gave up"
+    return "patient"
+
+
+@workflow
+async def child_of_an_hour() -> str:
+    await asyncio.sleep(3600)
+    return "an hour"
+
+
+@workflow
 async def parent_of_the_patient() -> str:
     return await patient_child()
 

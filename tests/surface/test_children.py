@@ -53,6 +53,12 @@ def test_a_child_whose_parent_no_longer_waits_is_cancelled() -> None:
     assert took_s(child) == 5
 
 
+def test_a_child_that_is_abandoned_goes_on_to_its_end() -> None:
+    memory = comes_to(flows.abandoning_parent, result="gave up")
+    (child,) = memory.children
+    assert (child.status, child.result()) == ("completed", "an hour")
+
+
 def test_the_cancellation_of_a_parent_cancels_its_child() -> None:
     memory = run_in_memory(flows.parent_of_the_patient, events=[cancel_at(7)])
     assert memory.status == "cancelled"

@@ -93,6 +93,17 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     run_in: str = ""
     idempotent: bool = False
     at_most_once: bool = False
+    parent_close: str = ""
+    """Of a child run: what becomes of it when nobody waits for it any more."""
+
+    @property
+    def abandons(self) -> bool:
+        """Whether a child goes on when nobody waits for it any more."""
+        return self.parent_close == ABANDON
+
+
+CANCEL, ABANDON = "cancel", "abandon"
+"""What may become of a child run when its parent no longer waits for it."""
 
 
 DEFAULT_POLICY = Policy()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine
 from contextvars import Context
 from typing import Any, Protocol
 
@@ -44,7 +44,7 @@ class Attending(Protocol):
 class Loading(Protocol):
     """Bringing runs into memory, as those see it who need them there."""
 
-    async def load(self, rids: Iterable[int], *, fresh: bool = False) -> None:
+    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
         """Bring runs into memory, unless they are there."""
         ...
 
@@ -113,8 +113,8 @@ class House(Protocol):
 
     def fold(
         self, resident: Resident, fact: AnyFact, *, key: str | None = None, atom: int = 0
-    ) -> Entry | None:
-        """Fold a fact and gather its row."""
+    ) -> Entry:
+        """Fold a fact and gather its row, or that of the run's stop."""
         ...
 
     def begin_run(
@@ -127,17 +127,17 @@ class House(Protocol):
         zone: str,
         stored: bool = False,
         key: str | None = None,
-    ) -> Entry | None:
+    ) -> Entry:
         """Fold the first fact of a run."""
         ...
 
-    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
+    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> Entry:
         """Take a run out that cannot go on."""
         ...
 
     def stop_row(
         self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
-    ) -> None:
+    ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
         ...
 

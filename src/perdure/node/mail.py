@@ -1,6 +1,7 @@
 """Messages: the only way in from outside. Each is folded once, or dropped because it is too late.
 
 A message stays in the inbox until the flush that folds it takes it out, so that no crash loses it.
+One for a run that cannot take it now, but may later, stays until the run goes on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from perdure import values
 from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Signalled
 from perdure.errors import PerdureError, Stale
 from perdure.node import surgery
@@ -18,9 +20,13 @@ from perdure.node.house import House
 from perdure.node.resident import Resident
 from perdure.node.wire import Cancel, Outcome, Signal, Start
 from perdure.registry import lookup
-from perdure.store.port import PENDING, Message, NewRun, RunRow
+from perdure.store.port import PENDING, RUNNING, STOPPED, Message, NewRun, RunChange, RunRow
 
 PAGE = 500
+_WAITS = (PENDING, RUNNING, STOPPED)
+"""How a run stands that is not in memory and may take a message later."""
+_BAD = (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a message raises that was not written by us, or by a newer Perdure."""
 
 
 class Mail:
@@ -30,8 +36,8 @@ class Mail:
         self.node = node
         self.under_way: set[int] = set()
         """Messages that were folded, and whose flush is not over."""
-        self.kept: dict[int, str] = {}
-        """Messages that nobody here can fold, and why: they wait for other code."""
+        self.kept: dict[int, int] = {}
+        """By message, runs that wait for other code, or were stopped: they cannot take it now."""
         self.reading = False
         self.again = False
         node.observers.append(self._released)
@@ -55,6 +61,8 @@ class Mail:
     async def _page(self) -> bool:
         """Fold what the inbox holds that is new; say whether there may be more."""
         node = self.node
+        for rid in {rid for rid in self.kept.values() if rid in node.residents}:
+            self._goes_on(rid)
         limit = PAGE + len(self.under_way) + len(self.kept)
         found = await node.writer.inbox(limit)
         new = [each for each in found if each.n not in self.under_way and each.n not in self.kept]
@@ -64,9 +72,26 @@ class Mail:
         others = [each for each in new if each.kind != "start"]
         if others:
             await node.loading.load(dict.fromkeys(each.rid for each in others))
+        waiting = await self._waiting(others)
         for message in others:
-            await self._fold(message)
+            if self._goes_on(message.rid):
+                return True  # first what it could not take before: it is read again, in order
+            await self._fold(message, waiting)
         return bool(new) and len(found) == limit
+
+    def _goes_on(self, rid: int) -> bool:
+        """Let go of what was kept for a run that is in memory by now; say whether anything was."""
+        if rid not in self.node.residents or rid not in self.kept.values():
+            return False
+        self.kept = {n: of for n, of in self.kept.items() if of != rid}
+        return True
+
+    async def _waiting(self, messages: list[Message]) -> set[int]:
+        """Give the runs that are not in memory, and are not over either."""
+        node = self.node
+        away = {each.rid for each in messages if each.rid not in node.residents}
+        stored = await node.writer.load(list(away)) if away else ()
+        return {each.run.rid for each in stored if each.run.status in _WAITS}
 
     # --- runs that clients started
 
@@ -84,12 +109,14 @@ class Mail:
 
     def _begin_one(self, message: Message, row: RunRow) -> None:
         node = self.node
-        start = msgspec.json.decode(message.body, type=Start)
         try:
+            start = msgspec.json.decode(message.body, type=Start)
             program = lookup("workflow", start.workflow).program()
-        except PerdureError as error:
-            self.kept[message.n] = str(error)
+        except (PerdureError, *_BAD) as error:
+            self.kept[message.n] = row.rid
             node.options.warn(f"run `{row.id}` waits to begin: {error}")
+            why = values.encode_error(error, trace=False)
+            node.write_change(RunChange(row.rid, PENDING, row.wake_at_us, result=why))
             return
         new = NewRun(
             row.rid, row.id, start.workflow, program.hash, row.input_digest, row.created_us,
@@ -102,29 +129,26 @@ class Mail:
 
     # --- everything else
 
-    async def _fold(self, message: Message) -> None:
-        resident = self.node.residents.get(message.rid)
-        if resident is None:
+    async def _fold(self, message: Message, waiting: set[int]) -> None:
+        node = self.node
+        await node.loading.load([message.rid])  # it may have left the memory again meanwhile
+        resident = node.residents.get(message.rid)
+        try:
             if message.kind in surgery.KINDS:
-                await surgery.KINDS[message.kind](self.node, message, self._take)
-            elif message.rid in self.node.unable:
-                self.kept[message.n] = str(self.node.unable[message.rid])
+                await surgery.KINDS[message.kind](node, message, self._take)
+                self.again = self.again or self._goes_on(message.rid)
+            elif resident is not None:
+                fact = FACTS[message.kind](node, resident, message)
+                self._take(message, node.fold(resident, fact, key=message.key))
+            elif message.rid in waiting:
+                self.kept[message.n] = message.rid
             else:
                 self._consume(message)  # the run is over: too late
-            return
-        if message.kind in surgery.KINDS:
-            await surgery.KINDS[message.kind](self.node, message, self._take)
-            return
-        fact = FACTS[message.kind](self.node, resident, message)
-        try:
-            entry = self.node.fold(resident, fact, key=message.key)
         except Stale:
             self._consume(message)
-        except PerdureError as error:
-            self.node.options.warn(f"message for run `{resident.id}` is refused: {error}")
+        except (PerdureError, *_BAD) as error:
+            node.options.warn(f"a {message.kind} for run {message.rid} is refused: {error}")
             self._consume(message)
-        else:
-            self._take(message, entry)
 
     def _take(self, message: Message, entry: Entry | None) -> None:
         if entry is None:

@@ -29,6 +29,7 @@ from perdure.core.facts import (
     Completed,
     Failed,
     Fired,
+    Lost,
     Row,
     Started,
     Stopped,
@@ -48,8 +49,10 @@ from perdure.node.recovery import SCAN, Recovery
 from perdure.node.resident import (
     ACTION,
     WORKFLOW,
+    Child,
     Parent,
     Resident,
+    child_id,
     fact_row,
 )
 from perdure.node.wire import Outcome
@@ -147,8 +150,8 @@ class Node:
 
     def fold(
         self, resident: Resident, fact: AnyFact, *, key: str | None = None, atom: int = 0
-    ) -> Entry | None:
-        """Fold a fact and gather its row; `Stale` if it changes nothing, `None` if the run stopped.
+    ) -> Entry:
+        """Fold a fact and gather its row, or that of the run's stop; `Stale` if it changes nothing.
 
         What it causes in other runs of this node is folded too, and written with it.
         """
@@ -166,14 +169,11 @@ class Node:
         except PerdureError as error:
             if run.broken is None:
                 raise  # the fact does not fit, and nothing has changed
-            self.stop(resident, error, fact)
-            return None
+            return self.stop(resident, error, fact)
         except BaseException as error:  # noqa: BLE001 — whatever it was, only this run stops
-            self.stop(resident, self._why_stopped(error), fact)
-            return None
+            return self.stop(resident, self._why_stopped(error), fact)
         if self.interrupt:
-            self.stop(resident, self._why_stopped(Broken("")), fact)
-            return None
+            return self.stop(resident, self._why_stopped(Broken("")), fact)
         resident.touched_s = begun
         if time.perf_counter() - begun > _SLOW_S:
             resident.slow = True
@@ -202,14 +202,15 @@ class Node:
             self.interrupt = ""
         return error
 
-    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> None:
+    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> Entry:
         """Take a run out that cannot go on; what it did stays, and why is written down."""
-        self.stop_row(resident.rid, resident.id, resident.last_seq, error, fact)
+        entry = self.stop_row(resident.rid, resident.id, resident.last_seq, error, fact)
         self.drop(resident)
+        return entry
 
     def stop_row(
         self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
-    ) -> None:
+    ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
         why = f"{type(error).__name__}: {error}"
         cause = None if fact is None else Raw(msgspec.json.encode(fact))
@@ -221,6 +222,7 @@ class Node:
         )
         self.writing.add(entry)
         self.options.warn(f"run `{id_}` is stopped: {why}")
+        return entry
 
     def drop(self, resident: Resident) -> None:
         """Forget a run; the store has it."""
@@ -247,7 +249,7 @@ class Node:
         stored: bool = False,
         key: str | None = None,
         atom: int = 0,
-    ) -> Entry | None:
+    ) -> Entry:
         """Fold the first fact of a run; `stored` if its row is there already."""
         resident = Resident(row.rid, row.id, row.workflow, Run(program, HOST))
         resident.parent = parent
@@ -255,9 +257,8 @@ class Node:
         own_atom = atom or self.pipeline.new_atom()
         fact = Started(self.now_us(), program.hash, args, seed, zone, row.id)
         entry = self.fold(resident, fact, key=key, atom=own_atom)
-        if entry is None:
-            return None
-        wake = ACTIVE if resident.is_over else resident.wake_us(fact.at_us)
+        is_quiet = not resident.is_over and entry.owner is resident
+        wake = resident.wake_us(fact.at_us) if is_quiet else ACTIVE
         resident.stored_wake_us = wake
         entry.program = self.programs.new_row(program)
         ended = entry.change
@@ -287,8 +288,7 @@ class Node:
         call = parent.run.calls.get(effect.call)
         if call is None or call.token != effect.token:
             return  # it was cancelled while this fact was folded
-        again = f".{effect.token}" if effect.token > 1 else ""
-        run_id = f"{parent.id}/{effect.call}{again}"
+        run_id = child_id(parent.id, effect.call, effect.token)
         try:
             program = lookup(WORKFLOW, effect.target).program()
         except PerdureError as error:
@@ -300,7 +300,7 @@ class Node:
             rid, run_id, effect.target, program.hash, digest_of(effect.args), self.now_us(),
             parent=parent.rid, parent_call=effect.call,
         )  # fmt: skip
-        parent.children[effect.call] = rid
+        parent.children[effect.call] = Child(rid, effect.policy.abandons)
         seed = zlib.crc32(f"{parent.run.seed}/{effect.call}".encode())
         self.begin_run(
             row,
@@ -313,7 +313,10 @@ class Node:
         )
 
     def _cancel_child(self, parent: Resident, effect: Revoke, atom: int) -> None:
-        rid = parent.children.pop(effect.call)
+        found = parent.children.pop(effect.call)
+        if found.goes_on:
+            return
+        rid = found.rid
         child = self.residents.get(rid)
         if child is None:
             self._send_inside(Message(rid, "cancel", CANCEL_BY_PARENT, f"parent:{rid}"), atom)
@@ -400,12 +403,25 @@ class Node:
                 observer(entry)
 
     def _refused_run(self, entry: Entry) -> None:
-        refused: Resident = entry.owner
-        resident = self.residents.get(refused.rid)
+        assert entry.fact is not None
+        resident = self.residents.get(entry.fact.rid)
         if resident is not None:
             self.pipeline.forget(frozenset((resident.rid,)))
             self.drop(resident)
-        fail_waiters(entry, Taken(refused.id))
+            if resident.parent is not None:
+                self._refused_child(resident.parent)
+        fail_waiters(entry, Taken(f"run {entry.fact.rid}"))
+
+    def _refused_child(self, by: Parent) -> None:
+        """The id of a child is that of somebody else's run: another one is begun."""
+        parent = self.residents.get(by.rid)
+        if parent is None:
+            self.spawn(self.recovery.load([by.rid]))
+            return
+        parent.children.pop(by.call, None)
+        call = parent.run.calls.get(by.call)
+        if call is not None and call.token == by.token:
+            self.fold(parent, Lost(self.now_us(), by.call, by.token, counted=False))
 
     def dispatch(self, resident: Resident, effect: Dispatch) -> None:
         """Have an attempt made, by this process."""

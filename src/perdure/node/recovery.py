@@ -7,10 +7,14 @@ Knows how the store's rows become a run again, and nothing of batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Collection
+
+from msgspec import Raw
 
 from perdure import values
-from perdure.core.facts import Lost
+from perdure.core.calls import Call
+from perdure.core.facts import Completed, Failed, Lost
 from perdure.core.run import Program, Run
 from perdure.errors import (
     BadImage,
@@ -23,15 +27,15 @@ from perdure.errors import (
 from perdure.limits import LIMITS
 from perdure.node.history import log_of, run_of
 from perdure.node.house import House
-from perdure.node.resident import WORKFLOW, Parent, Resident
+from perdure.node.resident import WORKFLOW, Child, Parent, Resident, child_id
 from perdure.store.port import (
     ACTIVE,
+    COMPLETED,
     NEVER,
     PENDING,
     RUNNING,
     STOPPED,
     Down,
-    Query,
     RunChange,
     RunRow,
     Stored,
@@ -53,6 +57,7 @@ class Recovery:
         self.node = node
         self.scanned_us = 0
         """Up to here, everything that is due is in the alarms."""
+        self.turn = asyncio.Lock()
         self.clean = False
         """Whether the last owner left in order: what it had under way did not die of it."""
 
@@ -95,10 +100,18 @@ class Recovery:
         else:
             self.node.alarms.push(wake_us - HORIZON_US, SCAN)
 
-    async def load(self, rids: Iterable[int], *, fresh: bool = False) -> None:
-        """Bring runs into memory, unless they are there; what cannot come back is stopped."""
+    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
+        """Bring runs into memory, unless they are there; what cannot come back is stopped.
+
+        One load at a time: what was read of a run must still be so when it is adopted.
+        """
+        if any(rid not in self.node.residents for rid in rids):
+            async with self.turn:
+                wanted = [rid for rid in rids if rid not in self.node.residents]
+                await self._load(wanted, fresh=fresh)
+
+    async def _load(self, wanted: list[int], *, fresh: bool) -> None:
         node = self.node
-        wanted = [rid for rid in rids if rid not in node.residents]
         for stored in await node.writer.load(wanted) if wanted else ():
             if stored.run.rid in node.residents or stored.run.status > 1:
                 continue
@@ -170,8 +183,7 @@ class Recovery:
         """
         node, run = self.node, resident.run
         calls = list(run.calls.values())
-        if any(call.target.kind == WORKFLOW for call in calls):
-            await self._find_children(resident)
+        await self._find_children(resident)
         for call in calls:
             if run.calls.get(call.call) is not call or call.call in asked:
                 continue
@@ -195,16 +207,31 @@ class Recovery:
             node.alarms.push(due_us, resident.rid)
 
     async def _find_children(self, resident: Resident) -> None:
-        query = Query(parent=resident.rid, statuses=(0, 1, STOPPED), limit=1_000)
-        while rows := await self.node.store.rows(query):
-            for row in rows:
-                if row.parent_call is not None:
-                    resident.children[row.parent_call] = row.rid
-            if len(rows) < query.limit:
-                return
-            query = Query(
-                parent=resident.rid, statuses=query.statuses, limit=1_000, before=rows[-1].rid
-            )
+        """Find the child runs that a run waits for; the row of one that has ended answers for it.
+
+        Its message may be in the inbox as well: whichever is folded first, the other is stale.
+        """
+        asked = {
+            child_id(resident.id, call.call, call.token): call
+            for call in resident.run.calls.values()
+            if call.target.kind == WORKFLOW and call.call not in resident.children
+        }
+        ids = list(asked)
+        for at in range(0, len(ids), CHUNK):
+            for row in await self.node.store.find(ids[at : at + CHUNK]):
+                if row.parent == resident.rid:
+                    self._found_child(resident, asked[row.id], row)
+
+    def _found_child(self, resident: Resident, call: Call, row: RunRow) -> None:
+        if resident.run.calls.get(call.call) is not call:
+            return  # it was answered meanwhile
+        if row.status <= RUNNING or row.status == STOPPED:
+            resident.children[call.call] = Child(row.rid, call.policy.abandons)
+            return
+        fact = Completed if row.status == COMPLETED else Failed
+        self.node.fold(
+            resident, fact(self._now_us(), call.call, call.token, Raw(row.result or b""))
+        )
 
     # --- leaving memory
 

@@ -29,6 +29,19 @@ class Parent(msgspec.Struct, frozen=True):
     token: int
 
 
+class Child(msgspec.Struct, frozen=True, gc=False):
+    """A child run that is under way."""
+
+    rid: int
+    goes_on: bool
+    """Whether it does when its parent no longer waits for it."""
+
+
+def child_id(parent: str, call: int, token: int) -> str:
+    """Give the id of a child run: it says whose, of which call, and under which token."""
+    return f"{parent}/{call}.{token}" if token > 1 else f"{parent}/{call}"
+
+
 class Resident:
     """One run in memory."""
 
@@ -43,7 +56,7 @@ class Resident:
         self.workflow = workflow
         self.run = run
         self.parent: Parent | None = None
-        self.children: dict[int, int] = {}
+        self.children: dict[int, Child] = {}
         """By call, the child runs that are under way."""
         self.durable_seq = 0
         """The last fact that is known to be durable."""

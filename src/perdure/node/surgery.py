@@ -33,7 +33,7 @@ from perdure.node.flush import Entry
 from perdure.node.history import log_of, rows_of, run_of
 from perdure.node.host import HOST
 from perdure.node.house import House
-from perdure.node.resident import Resident
+from perdure.node.resident import WORKFLOW, Resident
 from perdure.node.wire import Retry
 from perdure.store.port import ACTIVE, COMPLETED, RUNNING, FactRow, Message, RunChange, RunRow
 
@@ -61,7 +61,8 @@ class _Log:
         self.key = key
         self.all = list(rows_of(facts))
         self.rows = in_force(self.all)
-        if not self.rows:
+        self.last = self.rows[-1].seq if self.rows else 0
+        if not self.all:
             raise WrongFact(f"run `{row.id}` has no facts any more", remedy="they were pruned")
 
     def at(self, seq: int) -> Run:
@@ -92,7 +93,7 @@ async def retry(node: House, message: Message, take: Take) -> None:
     try:
         program = await node.programs.get(row.program, row.workflow)
         log = _Log(row, program, await log_of(node.store, row.rid), node.key)
-        end = log.at(log.rows[-1].seq)
+        end = log.at(log.last)
         origin = origin_of(log, end)
         run = log.at(origin.back_to)
     except PerdureError as error:
@@ -102,15 +103,16 @@ async def retry(node: House, message: Message, take: Take) -> None:
     actor = msgspec.json.decode(message.body, type=Retry).actor
     later = list(_from_outside(log, origin, set(run.calls) - {origin.call}))
     fact = Retried(node.now_us(), origin.back_to, row.head + 1, end.calls_made, origin.call, actor)
+    had_ended = end.outcome is not None
     end.drop()
     resident = node.loading.adopt(row, run)
     entry = node.fold(resident, fact, key=message.key)
     take(message, entry)
-    if entry is None:
-        return
     if entry.change is None:
         entry.change = RunChange(row.rid, RUNNING, ACTIVE)
     entries = [entry, *_fold_again(node, resident, later)]
+    if had_ended:
+        entries += _begin_again(node, resident)
     if resident.rid in node.residents:
         asked = [each.call for entry in entries for each in entry.effects if type(each) is Dispatch]
         await node.loading.reconcile(resident, fresh=True, asked=frozenset(asked))
@@ -120,7 +122,7 @@ def origin_of(log: _Log, end: Run) -> Origin:
     """Find the await that failed: the call whose error the run ended with, or was caused by it."""
     rows = log.rows
     if end.outcome is None:
-        return Origin(rows[-1].seq)  # it was stopped
+        return Origin(log.last)  # it was stopped
     for begin in _begins(rows):
         run = log.at(begin)
         found = _call_that_failed(run, [row for row in rows if row.seq > begin])
@@ -193,7 +195,7 @@ def _from_outside(log: _Log, origin: Origin, open_calls: set[int]) -> Iterator[A
         elif (
             isinstance(fact, Signalled)
             or (isinstance(fact, (Completed, Failed, Progressed)) and fact.call in open_calls)
-            or (origin.inline and row.seq == log.rows[-1].seq)
+            or (origin.inline and row.seq == log.last)
         ):
             yield fact
 
@@ -203,11 +205,20 @@ def _fold_again(node: House, resident: Resident, facts: Sequence[AnyFact]) -> It
         if resident.rid not in node.residents or resident.is_over:
             return
         try:
-            entry = node.fold(resident, fact)
+            yield node.fold(resident, fact)
         except (Stale, WrongFact):
             continue  # it waits for this no longer
-        if entry is not None:
-            yield entry
+
+
+def _begin_again(node: House, resident: Resident) -> Iterator[Entry]:
+    """Have children made anew that were cancelled when the run ended."""
+    for call in list(resident.run.calls.values()):
+        if resident.rid not in node.residents:
+            return
+        is_gone = call.call not in resident.children and not call.policy.abandons
+        if call.target.kind == WORKFLOW and is_gone:
+            lost = Lost(node.now_us(), call.call, call.token, counted=False)
+            yield node.fold(resident, lost)
 
 
 KINDS: dict[str, Callable[[Any, Any, Any], Awaitable[None]]] = {"retry": retry}

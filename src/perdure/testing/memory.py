@@ -113,6 +113,8 @@ class Engine:
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.attempts: dict[int, asyncio.Task[Any] | asyncio.TimerHandle] = {}
         self.children: dict[int, Engine] = {}
+        self.goes_on = False
+        """Whether it does when its parent no longer waits for it."""
         self.finished: asyncio.Future[Finished] = loop.create_future()
 
     def now_us(self) -> int:
@@ -176,6 +178,7 @@ class Engine:
         memory = MemoryRun(lookup("workflow", effect.target))
         child = self.children[effect.call] = Engine(memory, self.loop, self.script)
         child.start_us = self.start_us
+        child.goes_on = effect.policy.abandons
         self.memory.children.append(memory)
         child.finished.add_done_callback(lambda finished: self._child_ended(effect, finished))
         parent = self.memory.run
@@ -264,7 +267,7 @@ class Engine:
         if attempt is not None:
             attempt.cancel()
         child = self.children.get(effect.call)
-        if child is not None:
+        if child is not None and not child.goes_on:
             child.feed(Cancelled(self.now_us(), "its parent no longer waits for it"))
 
     def finish(self, effect: Finished) -> None:
