@@ -143,8 +143,9 @@ def _importable_name(main: ModuleType) -> str:
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name not in _MAIN_NAMES:
         return str(spec.name)
-    path = getattr(main, "__file__", None)
-    return PurePath(path).stem if path else "__main__"
+    path = PurePath(getattr(main, "__file__", None) or "")
+    # `bin/shop`, which starts the package `shop`, is not that package: nobody imports it.
+    return path.stem if path.suffix == ".py" else "__main__"
 
 
 def _short(name: str) -> str:

@@ -73,6 +73,7 @@ def test_the_name_of_the_started_script_is_that_of_its_file_or_of_its_module():
         ("/x/shop.py", None, "shop"),
         ("/x/shop.py", ModuleSpec("pkg.shop", None), "pkg.shop"),
         ("/x/shop.py", ModuleSpec("__main__", None), "shop"),
+        ("/x/bin/shop", None, "__main__"),
         (None, None, "__main__"),
     ]:
         main: Any = ModuleType("__main__")
@@ -83,6 +84,13 @@ def test_the_name_of_the_started_script_is_that_of_its_file_or_of_its_module():
     with patch.dict(sys.modules):
         del sys.modules["__main__"]
         assert value_types.find("shop:Order") is None
+
+
+def test_a_command_does_not_hide_the_package_of_its_name():
+    main = ModuleType("__main__")
+    main.__file__ = "/x/bin/perdure"
+    with patch.dict(sys.modules, {"__main__": main}):
+        assert value_types.live_module("perdure") is sys.modules["perdure"]
 
 
 @pytest.fixture
