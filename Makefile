@@ -10,7 +10,7 @@ PYTHONS ?= $(shell $(PYTHON3) tools/pythons.py others)
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format bench-core demo differential clean
+.PHONY: help setup test check format bench-core demo differential kill-loop clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ demo: setup ## show a run that dies and goes on
 differential: setup ## compare many generated programs with asyncio (long; PERDURE_PROGRAMS=200000)
 	@PERDURE_PROGRAMS=$${PERDURE_PROGRAMS:-200000} \
 	    $(PY) -m pytest tests/differential/test_generated.py -n $(JOBS) --timeout=0
+
+kill-loop: setup ## kill engines at random instants (long; CYCLES=300 SEED=1)
+	@$(PY) -m tests.real.kill_loop $${CYCLES:-300} $${SEED:-1}
 
 clean: ## remove environments, caches and builds
 	@rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -21,13 +21,23 @@ from msgspec import Raw
 from perdure import values
 from perdure.client import Handle, RunInfo, info_of
 from perdure.core.policy import Seconds, microseconds
-from perdure.errors import Closed, NoSuchRun, Overloaded, RunExists, StoreDown, StoreError
+from perdure.errors import (
+    Closed,
+    NoSuchRun,
+    Overloaded,
+    PerdureError,
+    RunExists,
+    StoreDown,
+    StoreError,
+)
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
 from perdure.node.node import Taken, digest_of
 from perdure.node.options import Options
 from perdure.node.owner import Owner
+from perdure.node.resident import WORKFLOW
 from perdure.node.wire import Start
+from perdure.registry import lookup, names
 from perdure.store.opening import open_store
 from perdure.store.port import (
     PENDING,
@@ -156,6 +166,7 @@ class Perdure:
                 if self.owner is not None:
                     await self.owner.fenced.wait()
                     await self._let_go()
+                await _link_all()
                 writer = await self.store.writer(wait=True)
                 if writer is not None:
                     await self._own(writer)
@@ -238,6 +249,8 @@ class Perdure:
         taken: set[int] = set()
         waiters: list[tuple[int, asyncio.Future[None]]] = []
         known = {row.id for row in await self._known([each for each in made if each[1].id])}
+        if owner.fenced.is_set():
+            return await self._start_by_message(made)
         for row, call, raw in made:
             if row.id in known:
                 taken.add(row.rid)
@@ -411,6 +424,15 @@ class Perdure:
                     self._tell_all()
             await asyncio.sleep(_POLL_S)
         self._poller = None
+
+
+async def _link_all() -> None:
+    """Link what this process knows: a stand-by shall lose no time over it when its turn comes."""
+    for kind, name in names():
+        if kind == WORKFLOW:
+            with suppress(PerdureError):  # it is told when the first run of it has to go on
+                lookup(kind, name).program()
+            await asyncio.sleep(0)
 
 
 def _statuses(given: str | Iterable[str]) -> tuple[int, ...]:

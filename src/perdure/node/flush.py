@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -48,6 +49,13 @@ class Entry:
         self.program: ProgramRow | None = None
         self.waiters: list[Any] | None = None
         self.size = _OVERHEAD_BYTES + (len(fact.body) if fact is not None else 0)
+
+    @property
+    def rid(self) -> int | None:
+        """The run of which it says anything."""
+        if self.fact is not None:
+            return self.fact.rid
+        return None if self.change is None else self.change.rid
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -100,6 +108,14 @@ class Pipeline:
     def facts_in_flight(self) -> list[FactRow]:
         """Give the rows of the batch that is under way."""
         return [each.fact for each in self.flying if each.fact is not None]
+
+    def last_of(self, rids: frozenset[int]) -> Entry | None:
+        """Give the last entry that says anything of these runs and is not known to be durable."""
+        parts = [each for part in self.parts for each in part]
+        for entry in chain(reversed(self.gathering), reversed(parts), reversed(self.flying)):
+            if entry.rid in rids:
+                return entry
+        return None
 
     def take(self) -> list[Entry]:
         """Give the entries of the next batch, none if there is nothing to do; `seal` them next."""

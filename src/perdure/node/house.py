@@ -44,7 +44,7 @@ class Attending(Protocol):
 class Loading(Protocol):
     """Bringing runs into memory, as those see it who need them there."""
 
-    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
+    async def load(self, rids: Collection[int]) -> None:
         """Bring runs into memory, unless they are there."""
         ...
 

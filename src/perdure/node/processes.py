@@ -29,8 +29,10 @@ FRAME_BYTES_MAX = 2 * LIMITS.payload_bytes_max + (1 << 20)
 _BOOTSTRAP = """
 import json, os, struct, sys
 into = os.fdopen(os.dup(0), "rb")
-(length,) = struct.unpack(">I", into.read(4))
-parent, sys.path[:] = json.loads(into.read(length))
+head = into.read(4)
+if len(head) < 4:
+    sys.exit()  # the parent is gone already
+parent, sys.path[:] = json.loads(into.read(*struct.unpack(">I", head)))
 from perdure.node.child import main
 main(parent, into)
 """

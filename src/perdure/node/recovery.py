@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 
 from msgspec import Raw
 
@@ -23,8 +24,10 @@ from perdure.errors import (
     DamagedLog,
     NotAWorkflow,
     PerdureError,
+    StoreError,
 )
 from perdure.limits import LIMITS
+from perdure.node.flush import FENCED
 from perdure.node.history import log_of, run_of
 from perdure.node.house import House
 from perdure.node.resident import WORKFLOW, Child, Parent, Resident, child_id
@@ -60,15 +63,23 @@ class Recovery:
         self.turn = asyncio.Lock()
         self.clean = False
         """Whether the last owner left in order: what it had under way did not die of it."""
+        self.inherits = True
+        """Whether what a run waits for may have been under way in a process that died.
+
+        So it is until all such runs are back, whoever needs one of them meanwhile: a message that
+        is read early must not begin for a second time what nobody has written off.
+        """
 
     async def begin(self) -> None:
         """Bring back every run that something was under way for."""
+        self.inherits = not self.clean
         cursor = (-1, 0)
         while page := await self.node.writer.due(cursor, ACTIVE, PAGE):
             rids = [rid for _, rid in page]
             for at in range(0, len(rids), CHUNK):
-                await self.load(rids[at : at + CHUNK], fresh=not self.clean)
+                await self.load(rids[at : at + CHUNK])
             cursor = page[-1]
+        self.inherits = False
         self.clean = True  # from here on, whatever is lost has not died
         await self.scan()
 
@@ -100,26 +111,39 @@ class Recovery:
         else:
             self.node.alarms.push(wake_us - HORIZON_US, SCAN)
 
-    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
+    async def load(self, rids: Collection[int]) -> None:
         """Bring runs into memory, unless they are there; what cannot come back is stopped.
 
-        One load at a time: what was read of a run must still be so when it is adopted.
+        One load at a time, and none before the store has all that happened to its runs: what was
+        read of a run must still be so when it is adopted.
         """
         if any(rid not in self.node.residents for rid in rids):
             async with self.turn:
-                wanted = [rid for rid in rids if rid not in self.node.residents]
-                await self._load(wanted, fresh=fresh)
+                wanted = frozenset(rid for rid in rids if rid not in self.node.residents)
+                await self._written(wanted)
+                await self._load(wanted)
 
-    async def _load(self, wanted: list[int], *, fresh: bool) -> None:
+    async def _load(self, wanted: frozenset[int]) -> None:
         node = self.node
-        for stored in await node.writer.load(wanted) if wanted else ():
+        for stored in await node.writer.load(list(wanted)) if wanted else ():
+            if node.pipeline.state == FENCED:
+                return
             if stored.run.rid in node.residents or stored.run.status > 1:
                 continue
             if stored.run.status == PENDING:
                 continue  # its message begins it
-            await self._bring_back(stored, fresh=fresh)
+            await self._bring_back(stored)
 
-    async def _bring_back(self, stored: Stored, *, fresh: bool) -> None:
+    async def _written(self, rids: frozenset[int]) -> None:
+        """Wait until nothing of these runs is on its way to the store."""
+        node = self.node
+        while rids and (entry := node.pipeline.last_of(rids)) is not None:
+            landed: asyncio.Future[None] = node.loop.create_future()
+            entry.waiters = [*(entry.waiters or ()), landed]
+            with suppress(StoreError):  # whatever became of it: the store tells
+                await landed
+
+    async def _bring_back(self, stored: Stored) -> None:
         node, row = self.node, stored.run
         try:
             program = await node.programs.get(row.program, row.workflow)
@@ -132,7 +156,7 @@ class Recovery:
         if row.rid in node.residents:
             run.drop()
             return
-        await self.reconcile(self.adopt(row, run), fresh=fresh)
+        await self.reconcile(self.adopt(row, run), fresh=self.inherits)
 
     def adopt(self, row: RunRow, run: Run) -> Resident:
         """Take a run that was brought back among those in memory."""

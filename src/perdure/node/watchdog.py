@@ -82,6 +82,8 @@ class Watchdog:
             except RuntimeError:  # the loop is closed
                 self.stopping.set()
         elif not self.told and now_s - self.asked_s > self.node.options.blocked_s:
+            if _links(self.watched):
+                return
             self.told = True
             self.node.options.warn(
                 f"the loop has been blocked for {now_s - self.asked_s:.1f} s: "
@@ -96,6 +98,12 @@ def _frames(thread: int) -> list[FrameType]:
         found.append(frame)
         frame = frame.f_back
     return found
+
+
+def _links(thread: int) -> bool:
+    """Whether it is we who block: a workflow is linked once, and nobody can help it."""
+    names = (frame.f_globals.get("__name__", "") for frame in _frames(thread))
+    return any(name.startswith("perdure.lang.") for name in names)
 
 
 def _place(thread: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
 
-from perdure.node.flush import IDLE, IN_FLIGHT, Entry, Pipeline
+from perdure.node.flush import FENCED, IDLE, IN_FLIGHT, Entry, Pipeline
 from perdure.node.house import House
 from perdure.node.resident import with_images
 from perdure.store.port import (
@@ -40,7 +40,9 @@ class Writing:
         self.on_unclear: Callable[[], object] = lambda: None
 
     def add(self, entry: Entry, atom: int = 0) -> None:
-        """Gather an entry, and see to it that it is written."""
+        """Gather an entry, and see to it that it is written; of a fenced node, nothing is."""
+        if self.pipeline.state == FENCED:
+            return
         self.pipeline.add(entry, atom)
         self.kick()
 
