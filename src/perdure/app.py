@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw
 
 from perdure import values
-from perdure.client import Handle, RunInfo, info_of
+from perdure.client import Handle, RunInfo, demand_text, info_of
 from perdure.core.policy import Seconds, microseconds
 from perdure.errors import (
     Closed,
@@ -308,13 +308,16 @@ class Perdure:
         self,
         *,
         status: str | Iterable[str] = (),
-        workflow: str | None = None,
+        workflow: str | Workflow[..., Any] | None = None,
         since: dt.datetime | None = None,
         until: dt.datetime | None = None,
         attrs: dict[str, str] | None = None,
         limit: int = 100,
     ) -> list[RunInfo]:
-        """List runs, newest first."""
+        """List runs, newest first: those with one of these statuses, of a workflow, and so on.
+
+        `since` is when they were created at the earliest, `until` is before when.
+        """
         found = self.iterate(
             status=status, workflow=workflow, since=since, until=until, attrs=attrs, limit=limit
         )
@@ -324,7 +327,7 @@ class Perdure:
         self,
         *,
         status: str | Iterable[str] = (),
-        workflow: str | None = None,
+        workflow: str | Workflow[..., Any] | None = None,
         since: dt.datetime | None = None,
         until: dt.datetime | None = None,
         attrs: dict[str, str] | None = None,
@@ -333,7 +336,7 @@ class Perdure:
         """Go through runs, newest first, page by page."""
         query = Query(
             statuses=_statuses(status),
-            workflow=workflow,
+            workflow=workflow.name if isinstance(workflow, Workflow) else workflow,
             since_us=_us(since),
             until_us=_us(until),
             attrs=attrs or {},
@@ -448,6 +451,9 @@ def _us(when: dt.datetime | None) -> int | None:
 
 
 def _attrs(attrs: dict[str, str]) -> str:
+    for name, value in attrs.items():
+        demand_text(name, "a name in attrs")
+        demand_text(value, f"the value of `{name}` in attrs")
     return msgspec.json.encode(attrs).decode() if attrs else "{}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from perdure import values
 from perdure.core.facts import Row
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.view import TaskView, tasks_of, waits_of
-from perdure.errors import DamagedLog, NoSuchRun, RunOver, RunStopped, WaitedTooLong
+from perdure.errors import DamagedLog, DataRefused, NoSuchRun, RunOver, RunStopped, WaitedTooLong
 from perdure.node.history import log_of, program_at, rows_of, run_of
 from perdure.node.programs import Programs
 from perdure.node.wire import Cancel, Retry, Signal, Upgrade
@@ -56,6 +56,17 @@ def info_of(row: RunRow) -> RunInfo:
         None if row.ended_us is None else _time(row.ended_us), parent,
         msgspec.json.decode(row.attrs), row.head, error,
     )  # fmt: skip
+
+
+def demand_text(given: object, what: str) -> None:
+    """Refuse what is no text, or none that can be written down."""
+    if isinstance(given, str):
+        with suppress(UnicodeEncodeError):
+            given.encode()
+            return
+    raise DataRefused(
+        f"{what} is {ascii(given)[:80]}", remedy="give text, and no half of a surrogate pair"
+    )
 
 
 def _time(us: int) -> dt.datetime:
@@ -162,15 +173,19 @@ class Handle(Generic[R_co]):
 
     async def signal(self, name: str, value: Any = None, *, key: str | None = None) -> None:
         """Send a signal; when this returns, it is durable. One key is taken once, for ever."""
+        demand_text(name, "the name of a signal")
         body = Signal(name, Raw(values.encode(value, f"signal `{name}`")))
         await self._send("signal", msgspec.json.encode(body), key)
 
     async def cancel(self, reason: str = "", *, actor: str = "") -> None:
         """Ask the run to end; its `finally` blocks run. Returns when that is durable."""
+        demand_text(reason, "a reason")
+        demand_text(actor, "an actor")
         await self._send("cancel", msgspec.json.encode(Cancel(reason, actor)), None)
 
     async def retry(self, *, actor: str = "") -> None:
         """Have a failed run go on from the await that failed; a stopped one from where it stood."""
+        demand_text(actor, "an actor")
         row = await self._row()
         if row.status <= COMPLETED:
             raise RunOver(
@@ -182,9 +197,12 @@ class Handle(Generic[R_co]):
 
     async def upgrade(self, *, actor: str = "") -> None:
         """Have the run go on with the code that its workflow has in the process that owns it."""
+        demand_text(actor, "an actor")
         await self._send("upgrade", msgspec.json.encode(Upgrade(actor)), None)
 
     async def _send(self, kind: str, body: bytes, key: str | None) -> None:
+        if key is not None:
+            demand_text(key, "a key")
         row = await self._row()
         if row.status > OPEN and row.status != STOPPED:
             raise RunOver(
@@ -240,4 +258,4 @@ class Handle(Generic[R_co]):
         return moment
 
 
-__all__ = ["Handle", "Moment", "RunInfo", "info_of"]
+__all__ = ["Handle", "Moment", "RunInfo", "demand_text", "info_of"]

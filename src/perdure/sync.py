@@ -169,13 +169,16 @@ class Perdure:
         self,
         *,
         status: str | Iterable[str] = (),
-        workflow: str | None = None,
+        workflow: str | Workflow[..., Any] | None = None,
         since: dt.datetime | None = None,
         until: dt.datetime | None = None,
         attrs: dict[str, str] | None = None,
         limit: int = 100,
     ) -> builtins.list[RunInfo]:
-        """List runs, newest first."""
+        """List runs, newest first: those with one of these statuses, of a workflow, and so on.
+
+        `since` is when they were created at the earliest, `until` is before when.
+        """
         return self._portal.run(
             self._app.list(
                 status=status, workflow=workflow, since=since, until=until, attrs=attrs, limit=limit
@@ -186,7 +189,7 @@ class Perdure:
         self,
         *,
         status: str | Iterable[str] = (),
-        workflow: str | None = None,
+        workflow: str | Workflow[..., Any] | None = None,
         since: dt.datetime | None = None,
         until: dt.datetime | None = None,
         attrs: dict[str, str] | None = None,

@@ -17,6 +17,7 @@ class World:
     def __init__(self) -> None:
         self.done: list[tuple[Any, ...]] = []
         self.broken: set[str] = set()
+        self.errors: dict[str, BaseException] = {}
         self.held: dict[str, asyncio.Event] = {}
         self.begun = asyncio.Event()
 
@@ -32,6 +33,8 @@ async def step(name: str) -> str:
     world.begun.set()
     if name in world.held:
         await world.held[name].wait()
+    if name in world.errors:
+        raise world.errors[name]
     if name in world.broken:
         raise ConnectionError(f"{name} is down")
     world.done.append((name, attempt().number, attempt().idempotency_key))
@@ -138,3 +141,54 @@ async def cleans_up(name: str) -> str:
         return await step(name)
     finally:
         await step("clean")
+
+
+@workflow
+async def typed_signal(name: str) -> bool:
+    return await signal(name, bool)
+
+
+@workflow
+async def collects(count: int) -> list[Any]:
+    return [await signal("item") for _ in range(count)]
+
+
+@workflow
+async def echoes(value: Any) -> Any:
+    return value
+
+
+@workflow
+async def napping(name: str, seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return await step(name)
+
+
+@workflow
+async def loops_for_ever() -> None:
+    number = 0
+    while True:
+        number += 1
+
+
+@workflow
+async def loops_at_once() -> str:
+    while record(World.is_broken, "loop"):
+        continue
+    return "out"
+
+
+@workflow
+async def loops_then_asks(name: str) -> Any:
+    await step(name)
+    while record(World.is_broken, "loop"):
+        continue
+    return await signal("word")
+
+
+@workflow
+async def prints_and_asks(name: str) -> Any:
+    print("before")
+    got = await signal(name)
+    print(f"got {got}")
+    return got

@@ -11,6 +11,9 @@ from msgspec import Raw
 
 from perdure.errors import NotDecodable
 
+NOTHING = Raw(b"null")
+"""What stands where nothing is to be said: a field of raw text cannot be left out."""
+
 
 class Fact(msgspec.Struct, frozen=True, tag_field="fact"):
     """One thing that happened. The number in a tag is the version of its fields."""
@@ -87,7 +90,7 @@ class Stopped(Fact, frozen=True, tag="stopped.1"):
 
     code: str
     reason: str
-    cause: Raw | None = None
+    cause: Raw = NOTHING
 
 
 class Retried(Fact, frozen=True, tag="retried.1"):

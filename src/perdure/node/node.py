@@ -24,6 +24,7 @@ from msgspec import Raw
 from perdure import values
 from perdure.core.effects import AnyEffect, Arm, Disarm, Dispatch, Finished, Revoke, Say
 from perdure.core.facts import (
+    NOTHING,
     AnyFact,
     Cancelled,
     Completed,
@@ -213,7 +214,7 @@ class Node:
     ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
         why = f"{type(error).__name__}: {error}"
-        cause = None if fact is None else Raw(msgspec.json.encode(fact))
+        cause = NOTHING if fact is None else Raw(msgspec.json.encode(fact))
         stopped = Stopped(self.now_us(), getattr(error, "code", "E304"), why, cause)
         row = encode_row(Row(head + 1, stopped, 0))  # no digest: nothing was folded
         entry = Entry(None, fact_row(rid, head + 1, row))

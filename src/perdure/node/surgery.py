@@ -14,6 +14,7 @@ import msgspec
 from perdure.core.calls import Call
 from perdure.core.effects import Dispatch
 from perdure.core.facts import (
+    NOTHING,
     AnyFact,
     Cancelled,
     Completed,
@@ -190,7 +191,7 @@ def _from_outside(log: _Log, origin: Origin, open_calls: set[int]) -> Iterator[A
         if row.seq <= origin.back_to:
             continue
         if isinstance(fact, Stopped):
-            if fact.cause is not None:
+            if fact.cause != NOTHING:
                 yield msgspec.json.decode(fact.cause, type=AnyFact)
         elif (
             isinstance(fact, Signalled)
