@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from perdure.bench import workloads
+from perdure.bench import lives, workloads
 from perdure.bench.figures import Figure, Tell
 
 WORKLOADS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
@@ -14,6 +14,9 @@ WORKLOADS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "seq": workloads.seq,
     "latency": workloads.latency,
     "children": workloads.children,
+    "recover": lives.recover,
+    "restart": lives.restart,
+    "sleepers": lives.sleepers,
     "idle": workloads.idle,
 }
 

@@ -13,7 +13,9 @@ from perdure.workflows import workflow
 __perdure_captured__ = True
 
 BEGUN: list[Callable[[int], object]] = []
-"""Who hears, in this process, that an attempt of `mark` or of `hold` has begun."""
+"""Who hears, in this process, that an attempt of `mark` has begun."""
+HELD: list[Callable[[int], object]] = []
+"""The same of `hold`."""
 
 
 @action
@@ -28,6 +30,15 @@ async def mark(number: int) -> int:
     """Say that it has begun."""
     for hear in BEGUN:
         hear(number)
+    return number
+
+
+@action
+async def hold(number: int) -> int:
+    """Say that it has begun, and do not end."""
+    for hear in HELD:
+        hear(number)
+    await asyncio.Event().wait()
     return number
 
 
@@ -63,3 +74,18 @@ async def sleeps_of(due_s: float) -> int:
 async def parent_of(children: int) -> int:
     """Have so many child runs, all at once, of one step each."""
     return len(await asyncio.gather(*[steps_of(1) for _ in range(children)]))
+
+
+@workflow
+async def holds_of(number: int) -> int:
+    """Wait for an action that does not end."""
+    return await hold(number)
+
+
+@workflow
+async def long_of(count: int, width: int) -> int:
+    """Take so many steps, some of them at once, and then one that does not end."""
+    number = 0
+    while number < count:
+        number += len(await asyncio.gather(*[step(number) for _ in range(width)]))
+    return await hold(number)
