@@ -56,11 +56,11 @@ def _sleeping(first_s: float, count: int, apart_s: float) -> Iterable[Call]:
 class Begun:
     """How many attempts have begun, and when the last one that was waited for."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int, where: list[Callable[[int], object]]) -> None:
         self.wanted = wanted
         self.at_s = 0.0
         self.all = asyncio.Event()
-        flows.HELD.append(self)
+        where.append(self)
 
     def __call__(self, _: int) -> None:
         """One more."""
@@ -75,7 +75,7 @@ class Begun:
 
 async def grow(file: str, steps: str) -> None:
     """Take so many steps in one run, then begin one that does not end."""
-    begun = Begun(1)
+    begun = Begun(1, flows.HELD)
     async with Perdure(file) as app:
         await app.start(flows.long_of, int(steps), WIDTH, id="long")
         await begun.all.wait()
@@ -86,7 +86,8 @@ async def grow(file: str, steps: str) -> None:
 async def go_on(file: str, wanted: str, due_s: str) -> None:
     """Open the file; say when so many attempts have begun, and how late the sleepers were."""
     flows.long_of.program()  # a process that serves has imported and linked what it serves
-    begun = Begun(int(wanted))
+    begun = Begun(int(wanted), flows.HELD)
+    woken = Begun(SLEEPERS, flows.BEGUN)
     late_us: list[int] = []
     flows.BEGUN.append(lambda due_us: late_us.append(time.time_ns() // 1000 - due_us))
     await asyncio.sleep(max(0.0, float(due_s) - 0.3 - time.time()))
@@ -94,8 +95,8 @@ async def go_on(file: str, wanted: str, due_s: str) -> None:
     async with Perdure(file):
         up_s = time.perf_counter()
         await begun.all.wait()
-        while float(due_s) and len(late_us) < SLEEPERS:
-            await asyncio.sleep(0.01)
+        if float(due_s):
+            await woken.all.wait()
         say(
             open_ms=(up_s - opened_s) * 1e3,
             begun_ms=(begun.at_s - up_s) * 1e3,
@@ -110,7 +111,7 @@ async def go_on(file: str, wanted: str, due_s: str) -> None:
 
 async def fill(file: str, waiting: str, active: str) -> None:
     """Start runs that wait, runs with an attempt under way, and ten that are due very soon."""
-    begun = Begun(int(active))
+    begun = Begun(int(active), flows.HELD)
     async with Perdure(file) as app:
         await _start(app, (Call(flows.waits_of, ("go",)) for _ in range(int(waiting))))
         await _start(app, (Call(flows.holds_of, (at,)) for at in range(int(active))))

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from perdure.bench.figures import Figure, Tell, at_least, at_most
-from perdure.bench.life import APART_S, MARK, SLEEPERS
+from perdure.bench.life import MARK
 
 
 class Life:
@@ -41,7 +41,7 @@ class Life:
 
 
 @asynccontextmanager
-async def life(kind: str, file: Path, *words: object) -> AsyncIterator[Life]:
+async def life(kind: str, file: Path, *words: object) -> AsyncGenerator[Life]:
     """Begin a life on a file; it is over when the block is."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "perdure.bench.life", kind, str(file), *map(str, words)),
@@ -113,13 +113,16 @@ async def sleepers(tell: Tell, *, quick: bool) -> list[Figure]:
         async with life("sleep", file, 0, 0, 0):
             await _until(due_s + within_s + 2, tell)
         late_us = sorted(_marks(file).values())
+    middle_ms, most_ms = late_us[len(late_us) // 2] / 1e3, late_us[-1] / 1e3
+    p95_ms = late_us[len(late_us) * 95 // 100] / 1e3
+    each = said["grown"] / count
     return [
         Figure("sleepers", "woken", "", [len(late_us)], at_least(count), at_most=False),
-        Figure("sleepers", "growth of memory for each", "B", [said["grown"] / count], at_most(100)),
-        Figure("sleepers", "late, median", "ms", [late_us[len(late_us) // 2] / 1e3]),
-        Figure("sleepers", "late, p95", "ms", [late_us[len(late_us) * 95 // 100] / 1e3], at_most(250)),
-        Figure("sleepers", "late, most", "ms", [late_us[-1] / 1e3]),
-    ]  # fmt: skip
+        Figure("sleepers", "growth of memory for each", "B", [each], at_most(100)),
+        Figure("sleepers", "late, median", "ms", [middle_ms]),
+        Figure("sleepers", "late, p95", "ms", [p95_ms], at_most(250)),
+        Figure("sleepers", "late, most", "ms", [most_ms]),
+    ]
 
 
 async def _until(when_s: float, tell: Tell) -> None:
@@ -137,7 +140,4 @@ def _marks(file: Path) -> dict[int, int]:
 
 
 def _read(journal: Path) -> Iterator[tuple[int, int]]:
-    return MARK.iter_unpack(journal.read_bytes())  # type: ignore[return-value]
-
-
-__all__ = ["APART_S", "SLEEPERS", "recover", "restart", "sleepers"]
+    return MARK.iter_unpack(journal.read_bytes())

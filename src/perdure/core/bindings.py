@@ -149,8 +149,10 @@ def bind(run: Run, value: Any) -> Any:
 
 
 def _replaced(run: Run, key: str, value: Any) -> Any:
-    if key in BOUND:
-        return _once(run, key, BOUND[key])
+    return _once(run, key, BOUND[key]) if key in BOUND else _refusal(key, value)
+
+
+def _refusal(key: str, value: Any) -> Refusal:
     found = _refusals.get(key)
     if found is None:
         name = key.replace(":", ".").removeprefix("builtins.")
@@ -231,21 +233,28 @@ def builtins_of(run: Run, views: Callable[[str], Any]) -> dict[str, Any]:
 
     `views` gives what a user's module is inside of the run, or `None`.
     """
-    own = dict(vars(builtins))
-    for name, key, real in _replaced_builtins():
-        if name in own:
-            value = own[name]
-            own[name] = _replaced(run, key, value) if value is real else bind(run, value)
+    own = _common_builtins().copy()
+    for name, key in _OF_EACH_RUN.items():
+        own[name] = _once(run, key, BOUND[key])
     own["__import__"] = _importer(run, views)
     run.stand_ins[_IMPORT_MODULE] = _module_importer(run, views)
     return own
 
 
+_OF_EACH_RUN = {"print": "builtins:print"}
+"""Builtins that every run has its own of, beside its `__import__`."""
+
+
 @functools.cache
-def _replaced_builtins() -> list[tuple[str, str, Any]]:
-    """Give name, key and real object of each builtin that runs have something else for."""
-    found = [(key.partition(":")[2], key) for key in (*BOUND, *OUTSIDE) if key[:9] == "builtins:"]
-    return [(name, key, getattr(builtins, name, None)) for name, key in found]
+def _common_builtins() -> dict[str, Any]:
+    """Give the builtins of CPython, and what all runs have in the place of some of them."""
+    nobody: Any = None
+    own = dict(vars(builtins))
+    for key in (*BOUND, *OUTSIDE):
+        module, _, name = key.partition(":")
+        if module == "builtins" and name in own and name not in _OF_EACH_RUN:
+            own[name] = BOUND[key](nobody) if key in BOUND else _refusal(key, own[name])
+    return own
 
 
 def _importer(run: Run, views: Callable[[str], Any]) -> Callable[..., Any]:

@@ -47,17 +47,18 @@ from perdure.core.clock import Refusal
 from perdure.core.console import RunLogger
 from perdure.core.contents import put_user_state, user_state
 from perdure.core.effects import Finished
-from perdure.core.facade import Handle
+from perdure.core.facade import Facade, Handle
 from perdure.core.frames import UNSET, code_of, frame_of, has_begun
 from perdure.core.futures import PENDING, Callback, Future, Task
 from perdure.core.gates import Gate
 from perdure.core.loop import Last
+from perdure.core.mailbox import Mailbox
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import Guard, Steps, Walk
-from perdure.core.remade import FUTURES, READING, WAKES, Reading, slots_of
-from perdure.core.run import RUNNING
-from perdure.core.timers import Timer
+from perdure.core.remade import FUTURES, READING, RUN, WAKES, Reading, slots_of
+from perdure.core.run import RUNNING, Run
+from perdure.core.timers import Timer, Timers
 from perdure.errors import NotNow
 from perdure.kinds import kind_of
 from perdure.lang.source import member
@@ -382,11 +383,13 @@ def _told(waiters: list[Any]) -> tuple[Any, ...]:
     """Give what waits; methods that wake are told by what they belong to."""
     if not waiters:
         return ()
-    told = [
-        each.__self__ if type(each) is MethodType and each.__func__ in _WAKES else each
-        for each in waiters
-    ]
-    return tuple(told)
+    return tuple([_waiter(each) for each in waiters])
+
+
+def _waiter(each: Any) -> Any:
+    if type(each) is not MethodType or each.__func__ not in _WAKES:
+        return each
+    return RUN if type(each.__self__) is Run else each.__self__
 
 
 _WAKES = tuple(WAKES.values())
@@ -416,7 +419,25 @@ def _call(_: Writing, call: Call) -> Any:
     return R.new_future, (READING, Call, call.number), state, None, None, R.fill_future
 
 
-def _context(_: Writing, context: Context) -> Any:
+def _part(name: str) -> Form:
+    """Give the form of something that a run has one of."""
+
+    def form(writing: Writing, value: Any) -> Any:
+        own = writing.run if name == "" else getattr(writing.run, name)
+        if value is not own:
+            raise NotNow(f"a `{type(value).__qualname__}` of another run is held")
+        return R.part, (READING, name)
+
+    return form
+
+
+def _deque(writing: Writing, value: deque[Any]) -> Any:
+    return (R.part, (READING, "ready")) if value is writing.run.ready else NotImplemented
+
+
+def _context(writing: Writing, context: Context) -> Any:
+    if context is writing.run.context:
+        return R.part, (READING, "context")
     if len(context) <= 1:
         return R.new_context, (READING,)  # it holds its run, and nothing else
     held: list[tuple[Any, Any]] = []
@@ -463,6 +484,11 @@ FORMS: dict[type, Form | None] = {
     FunctionType: _function,
     MethodType: _method,
     BuiltinFunctionType: _builtin,
+    Run: _part(""),
+    Facade: _part("facade"),
+    Timers: _part("timers"),
+    Mailbox: _part("mailbox"),
+    deque: _deque,
     Context: _context,
     ContextVar: _variable,
     Walk: _walk,

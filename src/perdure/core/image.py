@@ -41,7 +41,7 @@ from perdure.core.frames import (
 from perdure.core.futures import Task
 from perdure.core.loop import Host
 from perdure.core.reentry import Unit, engine_codes, unit_of
-from perdure.core.remade import READING, Reading
+from perdure.core.remade import READING, RUN, Reading
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, NotNow, PerdureError
 from perdure.kinds import kind_of
@@ -57,7 +57,7 @@ _HEAD = struct.Struct(">3sBBB16sI")
 """Magic, version, minor of Python, version of lowering, hash of the program, length of what is
 told of the frames."""
 
-LOWERING = 1
+LOWERING = 2
 """Raised whenever lowered code or an engine's class changes shape."""
 
 
@@ -112,24 +112,50 @@ class Shared(NamedTuple):
     units: Units
     own: bytes
     """The hash of the program, as images begin with it."""
-    primed: _Reader
+    writer: pickle.Pickler
+    """Knows the anchors: those who write begin with what it knows."""
+    reader: _Reader
     forms: dict[type, Any]
     """How each kind of thing is written; lives as long as the program, for its classes do."""
 
 
 class Anchors:
-    """What one run refers to by number: the engine's, the program's, and its own surroundings."""
+    """What one run refers to by number besides: what its program built for it.
+
+    The pickler asks how things are written, but not of plain containers: those it has to know.
+    """
 
     def __init__(self, run: Run) -> None:
+        built, mutable = run.space.built, run.program.mutable
         self.shared = shared_of(run.program)
-        table = self.shared.table.copy()
-        _number(table, _surroundings(run, READING))
-        self.stateful = [(at, run.space.built[at]) for at in run.program.mutable]
-        self.primed = pickle.Pickler(_NOWHERE, _PROTOCOL)
-        self.primed.memo = table
+        self.stateful = [(at, built[at]) for at in mutable]
+        # One that stands there twice is known by its first number.
+        self.places = {id(built[at]): at for at in range(len(built) - 1, -1, -1)}
+        containers = _containers(run)
+        self.writer = self.shared.writer if not containers else _knowing(self.shared, containers)
 
 
 _NOWHERE = io.BytesIO()
+_UNASKED = (dict, list, set, frozenset, tuple, str, bytes, bytearray)
+"""What the pickler writes without asking."""
+
+
+def _containers(run: Run) -> list[Any]:
+    """Give the plain containers that the program built for a run."""
+    built = run.space.built
+    return [built[at] for at in run.program.mutable if type(built[at]) in _UNASKED]
+
+
+def _knowing(shared: Shared, containers: list[Any]) -> pickle.Pickler:
+    table = shared.table.copy()
+    _number(table, containers)
+    return _primed(table)
+
+
+def _primed(table: dict[int, tuple[int, Any]]) -> pickle.Pickler:
+    writer = pickle.Pickler(_NOWHERE, _PROTOCOL)
+    writer.memo = table
+    return writer
 
 
 def _number(table: dict[int, tuple[int, Any]], more: list[Any]) -> None:
@@ -140,19 +166,6 @@ def _number(table: dict[int, tuple[int, Any]], more: list[Any]) -> None:
         table[id(once)] = (len(table), once)
 
 
-def _surroundings(run: Run, reading: Any) -> list[Any]:
-    return [
-        reading,
-        run,
-        run.facade,
-        run.context,
-        run.ready,
-        run.timers,
-        run.mailbox,
-        *run.space.built,
-    ]
-
-
 def shared_of(program: Any) -> Shared:
     """Give the anchors of a program; made once."""
     known: Shared | None = getattr(program, "shared_anchors", None)
@@ -160,9 +173,10 @@ def shared_of(program: Any) -> Shared:
         return known
     anchors = [UNSET, *ENGINE]
     assert len(anchors) <= _FIRST_CODE
-    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes + _asked(program.referred)
+    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes
+    anchors += _asked(program.referred) + program.referred
     table: dict[int, tuple[int, Any]] = {}
-    _number(table, anchors)
+    _number(table, [*anchors, READING, RUN])
     named = engine_codes() | program.class_codes
     refs: dict[int, int | str] = {id(code): name for name, code in named.items()}
     refs.update({id(code): _FIRST_CODE + i for i, code in enumerate(program.codes)})
@@ -178,6 +192,7 @@ def shared_of(program: Any) -> Shared:
         named,
         units,
         bytes.fromhex(program.hash[:32]),
+        _primed(table),
         _Reader(b"", None, 0, anchors),
         dict(FORMS),
     )
@@ -210,9 +225,13 @@ class _Writer(pickle.Pickler):
 
     writing: Writing
     forms: dict[type, Any]
+    places: dict[int, int]
 
     def reducer_override(self, value: Any) -> Any:
         """Say how a value is written."""
+        at = self.places.get(id(value))
+        if at is not None:
+            return Reading.built, (READING, at)
         kind = kind_of(value)
         try:
             form = self.forms[kind]
@@ -250,7 +269,8 @@ def _written(
         writer = _Writer(file, _PROTOCOL)
         writer.writing = writing
         writer.forms = anchors.shared.forms
-        writer.memo = anchors.primed.memo
+        writer.places = anchors.places
+        writer.memo = anchors.writer.memo
         writer.dump((tasks, frames, _state_of(run, anchors)))
         for cell in writing.cells:  # grows while it is gone through
             writer.dump(_content(cell))
@@ -375,7 +395,8 @@ def _restored(run: Run, payload: bytes) -> Run:
     finally:
         if run.host is not None:
             run.host.leave(run, entered)
-    reader = _Reader(payload[end:], shared.primed, len(shared.anchors), _surroundings(run, reading))
+    known = [reading, run, *_containers(run)]
+    reader = _Reader(payload[end:], shared.reader, len(shared.anchors), known)
     tasks, frames, state = reader.load()
     for number in range(cells):
         has, value = reader.load()

@@ -85,6 +85,12 @@ _DUE_US_MAX = 1 << 62
 class Loop:
     """Everything that a running coroutine can wait on, in one process-independent state."""
 
+    __slots__ = (
+        "__weakref__", "_names", "_numbers", "asyncgens", "closed", "context", "current", "effects",
+        "facade", "hooks", "host", "now_us", "origin_us", "ready", "stdout", "stopping", "tasks",
+        "timers", "unseen",
+    )  # fmt: skip
+
     def __init__(self, host: Host | None = None) -> None:
         self.ready: Ready = deque()
         self.tasks: dict[int, Task] = {}

@@ -99,6 +99,14 @@ class Reading:
         """Give a coroutine that has begun."""
         return self.coroutines[number]
 
+    def built(self, at: int) -> Any:
+        """Give what the program built for the run."""
+        return self.run.space.built[at]
+
+    def part(self, name: str) -> Any:
+        """Give a part of the run, or the run itself."""
+        return self.run if name == "" else getattr(self.run, name)
+
     def cell(self, number: int) -> CellType:
         """Give a variable that functions share."""
         return self.cells.setdefault(number, CellType())
@@ -350,3 +358,6 @@ class Reading:
 
 READING = type("READING", (), {"__slots__": ()})()
 """Stands for the reading in what is written; on reading, it is the reading itself."""
+
+RUN = type("RUN", (), {"__slots__": ()})()
+"""Stands for the run in the same way, where it waits for its main task."""

@@ -97,6 +97,12 @@ class Applied(msgspec.Struct, frozen=True):
 class Run(Loop):
     """One run of a program, in memory."""
 
+    __slots__ = (
+        "anchors", "broken", "calls", "calls_made", "drawn", "error", "last_words", "mailbox",
+        "main", "outcome", "outlines", "outside", "program", "recorded", "replayed", "run_id",
+        "seed", "seq", "space", "stand_ins", "status", "zone",
+    )  # fmt: skip
+
     def __init__(
         self, program: Program, host: Host | None = None, *, outlines: bool = False
     ) -> None:
