@@ -95,6 +95,7 @@ class Perdure:
         self._turn: asyncio.Task[None] | None = None
         self._waiting: dict[int, set[asyncio.Event]] = {}
         self._poller: asyncio.Task[None] | None = None
+        self._closing = asyncio.Lock()
 
     def __repr__(self) -> str:
         return f"<Perdure on {self.where}>"
@@ -123,20 +124,26 @@ class Perdure:
         await self.close()
 
     async def close(self) -> None:
-        """Let what is under way come to an end for a while, and hand the runs over."""
-        for task in (self._turn, self._poller):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-        self._turn = self._poller = None
-        owner, self.owner = self.owner, None
-        if owner is not None:
-            await owner.close()
-        store, self._store = self._store, None
-        if store is not None:
-            await store.close()
-        self._tell_all()
+        """Let what is under way come to an end for a while, and hand the runs over.
+
+        One that is cancelled waits no longer, and lets go of everything all the same.
+        """
+        async with self._closing:
+            for task in (self._turn, self._poller):
+                if task is not None:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
+            self._turn = self._poller = None
+            owner, self.owner = self.owner, None
+            try:
+                if owner is not None:
+                    await owner.close()
+            finally:
+                store, self._store = self._store, None
+                if store is not None:
+                    await store.close()
+                self._tell_all()
 
     @property
     def store(self) -> Store:

@@ -118,8 +118,12 @@ class Owner:
             self.handle.cancel()
         node = self.node
         node.draining = True
-        await node.attempts.drain(self.options.drain_s)
-        await node.settled()
-        self.watchdog.stop()
-        node.close()
-        await self.writer.close()
+        try:
+            await node.attempts.drain(self.options.drain_s)
+        finally:
+            try:
+                await node.settled()
+            finally:
+                self.watchdog.stop()
+                node.close()
+                await self.writer.close()
