@@ -236,6 +236,12 @@ class NotApart(PerdureError):
     code = "E406"
 
 
+class Unserved(PerdureError):
+    """No process here serves the queue that a call asks for, or knows its action: the run waits."""
+
+    code = "E407"
+
+
 # --- E5: stores and engines ------------------------------------------------------------
 
 

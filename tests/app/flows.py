@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any, ClassVar
 
 from perdure import Retry, action, attempt, record, signal, workflow
@@ -20,6 +21,10 @@ class World:
         self.errors: dict[str, BaseException] = {}
         self.held: dict[str, asyncio.Event] = {}
         self.begun = asyncio.Event()
+        self.log: list[Any] = []
+        self.gate = threading.Event()
+        self.lock = threading.Lock()
+        self.now = self.most = 0
 
     @staticmethod
     def is_broken(name: str) -> bool:
@@ -192,3 +197,9 @@ async def prints_and_asks(name: str) -> Any:
     got = await signal(name)
     print(f"got {got}")
     return got
+
+
+@workflow
+async def step_then_collects(name: str, count: int) -> list[Any]:
+    await step(name)
+    return [await signal("item") for _ in range(count)]

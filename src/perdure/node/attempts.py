@@ -20,7 +20,15 @@ from perdure import values
 from perdure.core.calls import Call
 from perdure.core.effects import Dispatch, Revoke, arguments_of
 from perdure.core.facts import Completed, Failed, Lost, Progressed
-from perdure.errors import ActionTimeout, HolderLost, NotApart, NotAWorkflow, PerdureError, Stale
+from perdure.errors import (
+    ActionTimeout,
+    HolderLost,
+    NotApart,
+    NotAWorkflow,
+    PerdureError,
+    Stale,
+    Unserved,
+)
 from perdure.limits import LIMITS
 from perdure.node.context import ATTEMPT, Attempt
 from perdure.node.forks import FORKED
@@ -30,6 +38,7 @@ from perdure.node.processes import Died, Processes
 from perdure.node.resident import ACTION, Resident
 from perdure.node.threads import Threads
 from perdure.registry import lookup
+from perdure.store.port import RUNNING, RunChange
 
 Key = tuple[int, int]
 """A run and a call of it."""
@@ -76,8 +85,10 @@ class Attempts:
         }
         self.suspects: set[str] = set()
         """Actions that may have killed their process, and have not been seen to end since."""
-        self.unserved: set[str] = set()
-        """Actions that were asked for and that this process does not know."""
+        self.unserved: dict[int, set[int]] = {}
+        """By run, calls that this process cannot make."""
+        self.warned: set[str] = set()
+        """What it said why it cannot."""
         self.threads = Threads(self.loop)
         self.processes = Processes()
         self.is_crowded = False
@@ -115,9 +126,9 @@ class Attempts:
         if call is None or self.held.get((resident.rid, effect.call)) is not held:
             return
         try:
-            action = lookup(ACTION, effect.target)
-        except NotAWorkflow:
-            self._unserved(effect.target)
+            action = self._served(effect)
+        except PerdureError as why:
+            self._cannot(resident, effect, why)
             return
         lane = self._lane_of(call, effect, action)
         if not lane.free or self._store_lags():
@@ -153,13 +164,41 @@ class Attempts:
         for lane in self.lanes.values():
             self._next_turn(lane)
 
-    def _unserved(self, name: str) -> None:
-        if name not in self.unserved:
-            self.unserved.add(name)
-            self.node.options.warn(
-                f"no action `{name}` is known in this process: its calls wait; "
-                "start a worker that imports the module which defines it"
+    def _served(self, effect: Dispatch) -> Any:
+        """Give the action of a call, if this process may make it."""
+        queue = effect.policy.queue
+        if queue and queue not in self.node.options.queues:
+            raise Unserved(
+                f"nobody serves queue `{queue}`, on which `{effect.target}` is called",
+                remedy=f'start an engine with Options(queues=("{queue}",))',
             )
+        try:
+            return lookup(ACTION, effect.target)
+        except NotAWorkflow:
+            raise Unserved(
+                f"no action `{effect.target}` is known in the process that owns the runs",
+                remedy="start an engine in a process that imports the module which defines it",
+            ) from None
+
+    def _cannot(self, resident: Resident, effect: Dispatch, why: PerdureError) -> None:
+        """Let a call wait until a process comes that can make it, and say so in the run's row."""
+        self.unserved.setdefault(resident.rid, set()).add(effect.call)
+        if str(why) not in self.warned:
+            self.warned.add(str(why))
+            self.node.options.warn(f"run `{resident.id}` waits: {why}")
+        if not resident.is_told_of:
+            self._tell(resident, values.encode_error(why, trace=False))
+
+    def _tell(self, resident: Resident, why: bytes | None) -> None:
+        resident.is_told_of = why is not None
+        self.node.write_change(
+            RunChange(resident.rid, RUNNING, resident.stored_wake_us, result=why)
+        )
+
+    def serves(self, resident: Resident) -> None:
+        """A run goes on, or lets go of a call: its row need not say any longer why it waits."""
+        if resident.is_told_of and not self.unserved.get(resident.rid) and not resident.is_over:
+            self._tell(resident, None)
 
     def _leave(self, lane: Lane) -> None:
         """Give a turn back."""
@@ -349,9 +388,13 @@ class Attempts:
         if held is not None and held.token == effect.token:
             del self.held[resident.rid, effect.call]
             self._stop(held)
+        if resident.rid in self.unserved:
+            self.unserved[resident.rid].discard(effect.call)
+            self.serves(resident)
 
     def abandon(self, resident: Resident) -> None:
         """The run leaves this node: its attempts are told to stop, and their outcomes are lost."""
+        self.unserved.pop(resident.rid, None)
         for call in list(resident.run.calls):
             held = self.held.pop((resident.rid, call), None)
             if held is not None:

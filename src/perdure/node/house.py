@@ -36,6 +36,10 @@ class Attending(Protocol):
         """Whether that attempt is under way here."""
         ...
 
+    def serves(self, resident: Resident) -> None:
+        """A run goes on: its row need not say any longer why it waits, unless a call of it does."""
+        ...
+
     def left_behind(self, resident: Resident, call: Call) -> bool:
         """Whether it was under way when the run left this node."""
         ...

@@ -42,6 +42,8 @@ class Options:
     """Threads for actions that block."""
     processes_max: int = 2
     """Processes for actions with `run_in="process"`."""
+    queues: tuple[str, ...] = ()
+    """Queues that this process serves, beside the one of calls that name none."""
     residents_max: int = 5_000
     """Runs that may wait in memory; of more, those that waited longest leave it."""
     idle_s: float = 30.0

@@ -164,6 +164,7 @@ class Recovery:
         resident.durable_seq = resident.last_seq = row.head
         resident.stored_wake_us = row.wake_at_us
         resident.parent = _parent_of(row)
+        resident.is_told_of = row.status == RUNNING and row.result is not None
         self.node.residents[row.rid] = resident
         self.node.unable.pop(row.rid, None)
         return resident
@@ -226,6 +227,7 @@ class Recovery:
                     node.attending.ask_again(resident, call)
             if resident.rid not in node.residents:
                 return
+        node.attending.serves(resident)
         due_us = run.timers.next_due_us()
         if due_us is not None:
             node.alarms.push(due_us, resident.rid)

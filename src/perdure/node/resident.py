@@ -46,8 +46,8 @@ class Resident:
     """One run in memory."""
 
     __slots__ = (
-        "children", "durable_seq", "id", "image_bytes", "image_seq", "last_seq", "parent", "rid",
-        "run", "slow", "stored_wake_us", "tail_bytes", "touched_s", "why_tail", "workflow",
+        "children", "durable_seq", "id", "image_bytes", "image_seq", "is_told_of", "last_seq",
+        "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s", "why_tail", "workflow",
     )  # fmt: skip
 
     def __init__(self, rid: int, id_: str, workflow: str, run: Run) -> None:
@@ -72,6 +72,8 @@ class Resident:
         """Whether a fold since the last image took so long that it should not be done again."""
         self.why_tail = ""
         """Why the last image was not taken, if it was not."""
+        self.is_told_of = False
+        """Whether its row says why it cannot go on."""
         self.touched_s = 0.0
         """When something last happened to it, by the node's own clock."""
 
