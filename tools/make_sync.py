@@ -36,6 +36,7 @@ from perdure import client as _client
 from perdure.app import Call
 from perdure.client import Moment, RunInfo
 from perdure.core.facts import Row
+from perdure.core.picture import Picture
 from perdure.core.policy import Seconds
 from perdure.node.options import Options
 from perdure.portal import Portal

@@ -13,10 +13,20 @@ from msgspec import Raw
 
 from perdure import values
 from perdure.core.facts import Row
+from perdure.core.picture import Painter, Picture, trouble_of
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.view import TaskView, tasks_of, waits_of
-from perdure.errors import DamagedLog, DataRefused, NoSuchRun, RunOver, RunStopped, WaitedTooLong
+from perdure.errors import (
+    DamagedLog,
+    DataRefused,
+    NoSuchRun,
+    PerdureError,
+    RunOver,
+    RunStopped,
+    WaitedTooLong,
+)
 from perdure.node.history import log_of, program_at, rows_of, run_of
+from perdure.node.host import HOST
 from perdure.node.programs import Programs
 from perdure.node.wire import Cancel, Retry, Signal, Upgrade
 from perdure.store.port import COMPLETED, OPEN, STATUSES, STOPPED, Message, RunRow, Store
@@ -237,6 +247,58 @@ class Handle(Generic[R_co]):
                     return
                 await changed.wait()
 
+    async def picture(self, seq: int | None = None) -> Picture:
+        """Give the run as its graph shows it, now or after fact `seq`: what stands how, and why.
+
+        The log is folded again, beside the run, so the code has to be here, or its text in the
+        store. Where it is not, the picture shows what the facts alone tell, and says why.
+        """
+        row = await self._row()
+        painter = await self._painter(row)
+        async for fact in self._rows(0):
+            if seq is not None and fact.seq > seq:
+                break
+            painter.feed(fact)
+        shown = painter.picture()
+        painter.close()
+        return shown if seq is not None and seq < row.head else _as_stored(shown, row)
+
+    async def pictures(self) -> AsyncIterator[Picture]:
+        """Give a picture now, and another one whenever facts have become durable, to the end."""
+        painter = await self._painter(await self._row())
+        seen = (-1, -1)
+        try:
+            with self._app.changes(self.rid) as changed:
+                while True:
+                    changed.clear()
+                    row = await self._row()
+                    async for fact in self._rows(painter.seq):
+                        painter.feed(fact)
+                    if (painter.seq, row.status) != seen:
+                        seen = (painter.seq, row.status)
+                        yield _as_stored(painter.picture(), row)
+                    if self._is_over(row) and painter.seq >= row.head:
+                        return
+                    await changed.wait()
+        finally:
+            painter.close()
+
+    async def _painter(self, row: RunRow) -> Painter:
+        first = [fact async for fact in self._first_row()]
+        hash_ = getattr(first[0].fact, "program", "") if first else row.program
+        if not first and row.head:
+            return Painter(self.id, row.workflow, NoSuchRun("its facts were deleted by a prune"))
+        program: Any
+        try:
+            program = await Programs(self._app.store, self._app.key).get(hash_, row.workflow)
+        except PerdureError as error:
+            program = error
+        return Painter(self.id, row.workflow, program, HOST)
+
+    async def _first_row(self) -> AsyncIterator[Row]:
+        for row in rows_of(await self._app.store.facts(self.rid, 0, 1, images=False)):
+            yield row
+
     async def at(self, seq: int) -> Moment:
         """Give the run as it was after fact `seq`: what stood where, with which variables.
 
@@ -256,6 +318,18 @@ class Handle(Generic[R_co]):
         moment = Moment(seq, _time(run.now_us), run.status, tasks_of(run), waits_of(run))
         run.drop()
         return moment
+
+
+def _as_stored(picture: Picture, row: RunRow) -> Picture:
+    """Let the row of a run say how it stands: it knows also where the log cannot be folded."""
+    trouble = picture.trouble
+    if trouble is None and row.status not in (COMPLETED, STOPPED) and row.result is not None:
+        trouble = trouble_of(values.decode_error(row.result))
+    ended = None if row.ended_us is None else _time(row.ended_us)
+    began = picture.began or _time(row.created_us)
+    return msgspec.structs.replace(
+        picture, status=STATUSES[row.status], began=began, ended=ended, trouble=trouble
+    )
 
 
 __all__ = ["Handle", "Moment", "RunInfo", "demand_text", "info_of"]

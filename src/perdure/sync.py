@@ -17,6 +17,7 @@ from perdure import client as _client
 from perdure.app import Call
 from perdure.client import Moment, RunInfo
 from perdure.core.facts import Row
+from perdure.core.picture import Picture
 from perdure.core.policy import Seconds
 from perdure.node.options import Options
 from perdure.portal import Portal
@@ -75,6 +76,18 @@ class Handle(Generic[R_co]):
     def watch(self) -> Iterator[Row]:
         """Give every fact, those of before first, then each as it becomes durable, to the end."""
         return self._portal.iterate(self._handle.watch())
+
+    def picture(self, seq: int | None = None) -> Picture:
+        """Give the run as its graph shows it, now or after fact `seq`: what stands how, and why.
+
+        The log is folded again, beside the run, so the code has to be here, or its text in the
+        store. Where it is not, the picture shows what the facts alone tell, and says why.
+        """
+        return self._portal.run(self._handle.picture(seq))
+
+    def pictures(self) -> Iterator[Picture]:
+        """Give a picture now, and another one whenever facts have become durable, to the end."""
+        return self._portal.iterate(self._handle.pictures())
 
     def at(self, seq: int) -> Moment:
         """Give the run as it was after fact `seq`: what stood where, with which variables.

@@ -99,16 +99,17 @@ def _describe(effect: AnyEffect) -> str:
 def _dispatched(effect: Dispatch) -> str:
     again = f", attempt {effect.attempt}" if effect.attempt > 1 else ""
     name = effect.target.rpartition(":")[2]
-    return f"call {effect.call} {name}({_arguments(effect.args)}) at {effect.site}{again}"
+    return f"call {effect.call} {name}({shown_arguments(effect.args)}) at {effect.site}{again}"
 
 
-def _arguments(raw: Raw) -> str:
+def shown_arguments(raw: Raw, chars_max: int = 120) -> str:
+    """Write the arguments of a call for people."""
     try:
         args, kwargs = arguments_of(raw)
         shown = [repr(each) for each in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
     except Exception as error:  # noqa: BLE001 — only a picture: `repr` is the user's code
         return f"… {type(error).__name__}"
-    return _short(", ".join(shown))
+    return _short(", ".join(shown), chars_max)
 
 
 def _armed(effect: Arm) -> str:

@@ -63,7 +63,7 @@ def _step_type() -> type:
 
 
 _AWAIT = Future.__await__.__code__
-_WRAPPERS = (_wrapper_type(), _step_type())
+WRAPPERS = (_wrapper_type(), _step_type())
 _CLEARED = sys.version_info < (3, 13)
 """Up to 3.12, `f_locals` is a dict that the frame keeps, and with it what was in it."""
 
@@ -117,8 +117,8 @@ def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
         if kind is GeneratorType and inner.gi_code is _AWAIT:
             stood.wait = waits_on if waits_on is not None else inner.gi_frame.f_locals["self"]
             return
-        if kind in _WRAPPERS:
-            inner = _behind(inner)
+        if kind in WRAPPERS:
+            inner = behind(inner)
         if type(inner) not in _PARTS:
             if stood.unit.yields_from(stood.at):
                 stood.wait = inner
@@ -169,7 +169,7 @@ def has_begun(coro: Any) -> bool:
     return ".r" in coro.ag_frame.f_locals
 
 
-def _behind(wrapper: Any) -> Any:
+def behind(wrapper: Any) -> Any:
     """Give what an awaiting wrapper, which is made in C, drives."""
     held = gc.get_referents(wrapper)
     return next((each for each in held if type(each) in _CODE), wrapper)

@@ -90,6 +90,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     label: str  # what a reader sees: `receipt = charge(order)`
     span: Span
     source: str  # the first line of the code it stands for
+    callee: str = ""  # what it calls, as the code names it: `charge`
     policy: str = ""  # "retry 5, timeout 30s"
     region: str = ""  # id of the loop, branch, try, group that it stands in
     arm: str = ""  # which way through the region: a guard, "else", "case …"

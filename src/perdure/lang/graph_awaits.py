@@ -250,7 +250,7 @@ class Awaits(Meanings):
         self.sketch.add(
             kind, short(sink.text + signature(meaning.name, inner)), read or call,
             effect=self.used(read or call, sink, key), source=f"{sink.text}await {text_of(call)}",
-            frontier=frontier, mode=mode, policy=meaning.policy,
+            frontier=frontier, mode=mode, policy=meaning.policy, callee=meaning.name,
         )  # fmt: skip
         return key
 
@@ -345,7 +345,13 @@ class Awaits(Meanings):
             kind, frontier = SHAPES.get(act.kind, SHAPES["unknown"])
             key = self.key(f"{act.name}()")
             self.sketch.add(
-                kind, act.name, node, effect=writing(key), frontier=frontier, policy=act.policy
+                kind,
+                act.name,
+                node,
+                effect=writing(key),
+                frontier=frontier,
+                policy=act.policy,
+                callee=act.name,
             )
         return key
 

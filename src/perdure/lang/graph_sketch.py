@@ -100,6 +100,7 @@ class Draft:
     frontier: bool
     mode: str
     policy: str
+    callee: str
     dead: bool
     late: dict[str, int] = field(default_factory=dict[str, int])  # written by what starts here
 
@@ -137,6 +138,7 @@ class Sketch:
         frontier: bool = False,
         mode: str = "",
         policy: str = "",
+        callee: str = "",
     ) -> int:
         """Draw a node where the cursor is, and put the cursor behind it."""
         self.flush()
@@ -148,7 +150,7 @@ class Sketch:
         depth = len(self.regions)
         draft = Draft(
             kind, label, span, source or label, effect, region, arm, depth,
-            required, frontier, mode, policy, dead,
+            required, frontier, mode, policy, callee, dead,
         )  # fmt: skip
         self.drafts.append(draft)
         index = len(self.drafts) - 1
@@ -308,6 +310,7 @@ def finish(sketch: Sketch, name: str, file: str) -> Graph:
             label=d.label,
             span=d.span,
             source=d.source,
+            callee=d.callee,
             policy=d.policy,
             region=ids[d.region] if d.region >= 0 else "",
             arm=d.arm,

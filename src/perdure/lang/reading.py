@@ -1,21 +1,22 @@
-"""From a live workflow to its graph: finds its tree, and says what the names in it mean."""
+"""From a workflow, live or as a program, to its graph: finds its tree, says what names mean."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Callable
-from types import FunctionType
-from typing import Any
+from types import CellType, FunctionType, ModuleType
+from typing import Any, cast
 
 from perdure.errors import SourceUnproved
 from perdure.lang.capture import is_user_module
 from perdure.lang.graph import Graph
 from perdure.lang.graph_build import graph_of
 from perdure.lang.graph_meaning import Meaning
-from perdure.lang.recipes import World
+from perdure.lang.program import Program
+from perdure.lang.recipes import Bound, Function, Same, View, World
 from perdure.lang.rules import MISSING, Scope
-from perdure.lang.source import source_of
+from perdure.lang.source import ModuleSource, source_of
 
 _MARKED = {"action": "action", "workflow": "child"}
 
@@ -36,11 +37,51 @@ def graph(function: FunctionType, name: str, world: World) -> Graph:
     """Give the graph of a workflow, for reading."""
     source = source_of(function)
     nodes = source.nodes(function.__code__)
-    tree = nodes[0] if nodes else None
+    return _drawn(nodes[0] if nodes else None, function.__globals__, name, source.file, world)
+
+
+def graph_of_program(program: Program) -> Graph:
+    """Give the graph of a program, as it was when it was linked: it needs no module of today."""
+    main = main_of(program)
+    source = cast("ModuleSource", main.source)
+    names = program.parts.spaces.get(main.where.module, {})
+    space = {name: _stand_in(program, at) for name, at in names.items()}
+    return _drawn(source.node_of(main.where), space, program.name, source.file, program.world)
+
+
+def main_of(program: Program) -> Function:
+    """Give the function that a program is the workflow of."""
+    main = program.recipes[program.parts.main]
+    assert isinstance(main, Function), main
+    return main
+
+
+def _drawn(
+    tree: ast.AST | None, space: dict[str, Any], name: str, file: str, world: World
+) -> Graph:
     if not isinstance(tree, ast.AsyncFunctionDef):
-        raise SourceUnproved(f"`{name}` is not found in {source.file}", remedy="import it again")
-    scope = Scope(tree, function.__globals__, world.key_of)
-    return graph_of(tree, name=name, file=source.file, resolve=_resolver(scope))
+        raise SourceUnproved(f"`{name}` is not found in {file}", remedy="import it again")
+    scope = Scope(tree, space, world.key_of)
+    return graph_of(tree, name=name, file=file, resolve=_resolver(scope))
+
+
+def _stand_in(program: Program, at: int) -> Any:
+    """Give what tells the meaning of a name as well as what a run would build for it."""
+    recipe = program.recipes[at]
+    if isinstance(recipe, (Same, Bound)):
+        return recipe.value
+    if isinstance(recipe, Function):
+        cells = tuple(CellType() for _ in recipe.code.co_freevars)
+        space = {"__name__": recipe.where.module}
+        made = FunctionType(recipe.code, space, recipe.name, None, cells)
+        for name, part in recipe.attributes:
+            setattr(made, name, _stand_in(program, part))
+        return made
+    if isinstance(recipe, View):
+        module = ModuleType(recipe.module.__name__)
+        vars(module).update({name: _stand_in(program, part) for name, part in recipe.attributes})
+        return module
+    return None
 
 
 def _resolver(scope: Scope) -> Callable[[ast.expr], Meaning | None]:

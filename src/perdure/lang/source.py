@@ -81,7 +81,7 @@ class ModuleSource:
 
     def text_of(self, where: Where) -> str:
         """Give the lines of a function as they are written."""
-        node: Any = self._node_of(where)
+        node: Any = self.node_of(where)
         last = len(self.lines) if node is None else int(node.end_lineno)
         return "\n".join(self.lines[where.line - 1 : last])
 
@@ -97,7 +97,7 @@ class ModuleSource:
 
     def annotations_of(self, where: Where) -> dict[str, str]:
         """Give the annotations of a function as text, as under `from __future__`."""
-        node: Any = self._node_of(where)
+        node: Any = self.node_of(where)
         arguments = getattr(node, "args", None)
         if arguments is None or isinstance(node, ast.Lambda):
             return {}
@@ -107,7 +107,8 @@ class ModuleSource:
         given.append(("return", node.returns))
         return {name: ast.unparse(each) for name, each in given if each is not None}
 
-    def _node_of(self, where: Where) -> ast.AST | None:
+    def node_of(self, where: Where) -> ast.AST | None:
+        """Give the tree of a function."""
         nodes = self._nodes_of((where.qualname, where.line))
         return nodes[min(where.place, len(nodes) - 1)] if nodes else None
 

@@ -1,0 +1,88 @@
+"""What a handle shows of a run: from the log of a store, here or elsewhere, live and afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from perdure import Options, Perdure
+from perdure.core.facts import Retried
+from tests.app import flows
+
+
+def in_engine(path, test):
+    async def main():
+        options = Options(drain_s=0.05)
+        async with asyncio.timeout(20), Perdure(path / "runs.db", options=options) as app:
+            return await test(app)
+
+    return asyncio.run(main())
+
+
+def statuses(picture, kind):
+    return [each.status for each in picture.nodes if each.kind == kind]
+
+
+def test_pictures_follow_a_run_to_its_end(tmp_path, world):
+    async def test(app):
+        world.held["b"] = asyncio.Event()
+        handle = await app.start(flows.straight, "a", "b", id="a")
+        seen = []
+        async for picture in handle.pictures():
+            seen.append((picture.seq, picture.status, statuses(picture, "action")[0]))
+            if picture.seq == 2:
+                world.held["b"].set()
+        return seen
+
+    seen = in_engine(tmp_path, test)
+    assert seen[-1] == (3, "completed", "completed")
+    assert (2, "running", "running") in seen
+
+
+def test_a_picture_of_what_was(tmp_path, world):
+    async def test(app):
+        handle = await app.start(flows.straight, "a", "b", id="a")
+        await handle.result()
+        early, late = await handle.picture(1), await handle.picture()
+        assert (early.seq, early.status, statuses(early, "output")) == (1, "running", ["pending"])
+        assert (late.seq, late.status, statuses(late, "output")) == (3, "completed", ["completed"])
+
+    in_engine(tmp_path, test)
+
+
+def test_a_failed_run_names_what_led_to_it_and_a_retry_takes_it_back(tmp_path, world):
+    async def test(app):
+        world.broken.add("ship")
+        handle = await app.start(flows.with_cleanup, "ship", id="a")
+        with pytest.raises(RuntimeError):
+            await handle.result()
+        failed = await handle.picture()
+        assert failed.trouble is not None
+        assert failed.trouble.cause is not None
+        assert (failed.trouble.kind, failed.trouble.cause.kind) == (
+            "RuntimeError", "ConnectionError",
+        )  # fmt: skip
+        assert failed.trouble.cause.place.file.endswith("flows.py")
+        world.broken.clear()
+        await handle.retry()
+        await handle.result()
+        mended = await handle.picture()
+        assert any(isinstance(row.fact, Retried) for row in await handle.facts())
+        assert (mended.status, mended.why, mended.trouble) == ("completed", "", None)
+        assert "failed" not in {each.status for each in mended.nodes}
+
+    in_engine(tmp_path, test)
+
+
+def test_a_client_draws_the_run_of_another_process(tmp_path, world):
+    """From the text in the store: the program is not asked of the modules of this process."""
+
+    async def test(app):
+        handle = await app.start(flows.straight, "a", id="a")
+        await handle.result()
+        async with Perdure(tmp_path / "runs.db", serve=False) as client:
+            theirs = await (await client.get("a")).picture()
+        assert theirs == await handle.picture()
+
+    in_engine(tmp_path, test)
