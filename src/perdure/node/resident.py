@@ -47,7 +47,8 @@ class Resident:
 
     __slots__ = (
         "children", "durable_seq", "id", "image_bytes", "image_seq", "is_told_of", "last_seq",
-        "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s", "why_tail", "workflow",
+        "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s", "why_tail",
+        "workflow",
     )  # fmt: skip
 
     def __init__(self, rid: int, id_: str, workflow: str, run: Run) -> None:
