@@ -179,7 +179,7 @@ class Reenter:
         head = [made.branch(_fresh(made), given)] if inner else given
         orelse = self.block(node.orelse)
         loop = ast.For(made.target(value), source, [*head, *body], orelse)
-        return [first, ast.copy_location(loop, node), made.clear([iterator])]
+        return [first, made.letting_go(ast.copy_location(loop, node), iterator)]
 
     def _with(self, node: ast.With, made: Made) -> Block:
         self.needs_run = True

@@ -205,6 +205,10 @@ class Made:
         """`a = b = None`."""
         return ast.Assign([self.target(name) for name in names], self.constant(None), **self.where)
 
+    def letting_go(self, loop: ast.stmt, iterator: str) -> ast.Try:
+        """`try: loop finally: iterator = None`: a generator is closed wherever its loop is left."""
+        return self.attempt([loop], [], None, [self.clear([iterator])])
+
     def put(self, target: ast.expr, value: ast.expr) -> ast.Assign:
         """`target = value`."""
         return ast.Assign([target], value, **self.where)

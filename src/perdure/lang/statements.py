@@ -195,8 +195,7 @@ class Hoist(Expressions):
         suite += [made.clear([value]), *self.body(node.body)]
         turn = made.attempt([step], [made.handler(ended, over)], suite)
         loop = ast.While(made.name(goes_on), [turn], self.body(node.orelse))
-        out.append(ast.copy_location(loop, node))
-        out.append(made.clear([iterator]))
+        out.append(made.letting_go(ast.copy_location(loop, node), iterator))
 
     def _s_with(self, node: ast.With, out: Out) -> None:
         first, rest = node.items[0], node.items[1:]

@@ -440,3 +440,40 @@ async def generator_while_running():
     log.append(await first)
     await g.aclose()
     return log
+
+
+async def async_generator_closed_wherever_its_loop_is_left():
+    """By `return`, an error, a cancellation: its `finally` is under way from then on."""
+    log = []
+
+    async def by_return():
+        async for x in _numbers(3, log):
+            return await act(x)
+
+    async def by_error():
+        try:
+            async for x in _numbers(3, log):
+                await boom(ValueError(x))
+        except ValueError as error:
+            log.append(("caught", error.args))
+            await act(None)
+            log.append("caught and waited")
+
+    async def by_cancel():
+        try:
+            async for x in _numbers(3, log):
+                await asyncio.sleep(60)
+        finally:
+            log.append("after the loop")
+
+    log.append(await by_return())
+    log.append(await act("between"))
+    await by_error()
+    task = asyncio.create_task(by_cancel())
+    await act(None)
+    await act(None)
+    task.cancel()
+    log.append(await asyncio.gather(task, return_exceptions=True) and "cancelled")
+    log.append(await act("last"))
+    await act(None)
+    return log

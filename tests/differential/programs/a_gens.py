@@ -1,5 +1,6 @@
 """Plain generators and iterators that stay alive over awaits."""
 
+import asyncio
 import functools
 import itertools
 
@@ -311,3 +312,51 @@ async def stateful_pipeline():
     for x in double(double(_steps(4))):
         out.append((x, avg.send(await act(x))))
     return out, _CLOSED
+
+
+async def generator_closed_wherever_its_loop_is_left():
+    """By `return`, `continue` of an outer loop, an error, a cancellation: at once, each time."""
+    log = []
+
+    def steps(name):
+        try:
+            yield from range(3)
+        finally:
+            log.append(("closed", name))
+
+    async def by_return():
+        for x in steps("return"):
+            return await act(x)
+
+    async def by_error():
+        try:
+            for x in steps("error"):
+                await boom(ValueError(x))
+        except ValueError as error:
+            log.append(("caught", error.args))
+            raise KeyError("next") from error
+
+    async def by_cancel():
+        try:
+            for x in steps("cancel"):
+                await asyncio.sleep(60)
+        finally:
+            log.append("after the loop")
+
+    log.append(await by_return())
+    for n in range(2):
+        for x in steps(("outer", n)):
+            if await act(x) == 1:
+                break
+        else:
+            continue
+        log.append("left")
+    try:
+        await by_error()
+    except KeyError as error:
+        log.append(repr(error))
+    task = asyncio.create_task(by_cancel())
+    await act(None)
+    task.cancel()
+    log.append(await asyncio.gather(task, return_exceptions=True) and "cancelled")
+    return log
