@@ -155,10 +155,12 @@ async def listening() -> list[Any]:
 
 
 @workflow
-async def with_generator() -> list[int]:
-    """Holds a generator expression, which is not restorable yet."""
-    numbers = (number for number in (1, 2))
-    return [await step(number) for number in numbers]
+async def in_star() -> None:
+    """Stands beside an `except*`, which is not restorable yet."""
+    try:
+        await step(1)
+    except* ValueError:
+        await step(2)
 
 
 @workflow

@@ -104,8 +104,8 @@ def test_an_image_is_the_same_in_size_however_long_the_run_was() -> None:
 
 
 def test_what_cannot_be_written_down_is_said() -> None:
-    run, _ = start(flows.with_generator)
-    why = "`with_generator.<locals>.<genexpr>` is not restorable"
+    run, _ = start(flows.in_star)
+    why = "`in_star` is not restorable"
     with pytest.raises(NotNow, match=re.escape(why)):
         image.take(run, KEY)
 

@@ -25,6 +25,8 @@ class Points:
     def __init__(self) -> None:
         self.restored = 0
         self.tails: Counter[str] = Counter()
+        self.failed: list[str] = []
+        """Images that were taken and could not be restored, or failed to be taken: faults."""
 
     @property
     def all(self) -> int:
@@ -44,10 +46,13 @@ def restoring(points: Points) -> Iterator[None]:
             return
         try:
             taken = image.take(run, KEY)
+            restored = image.restore(run.program, taken, KEY, HOST)
         except NotNow as why:
             points.tails[why.what] += 1
             return
-        restored = image.restore(run.program, taken, KEY, HOST)
+        except Exception as error:  # noqa: BLE001 — whatever it is: a loop would only log it
+            points.failed.append(f"after fact {run.seq}: {type(error).__name__}: {error}")
+            return
         restored.outlines = run.outlines
         engine.memory.run = restored
         run.drop()
@@ -61,10 +66,11 @@ def restoring(points: Points) -> Iterator[None]:
 def restored(source: Source, name: str, schedule: Schedule, points: Points) -> list[str]:
     """Say what differs from asyncio when a program is restored after every fact."""
     want = harness.native(source, name, schedule)
+    faults = len(points.failed)
     with restoring(points):
         got, _ = harness.perdure(source, name, schedule)
     _forget_lines(want, got)
-    return harness.differences(want, got)
+    return harness.differences(want, got) + points.failed[faults:]
 
 
 def _forget_lines(want: Outcome, got: Outcome) -> None:

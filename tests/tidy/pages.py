@@ -125,3 +125,10 @@ def links(page: str) -> list[tuple[str, int]]:
         if reference:
             found.append((reference["target"], number))
     return found
+
+
+def table_under(page: str, title: str) -> list[list[str]]:
+    """Every row of the table below a heading, without the one that names the columns."""
+    below = page.split(f"# {title}\n", 1)[1]
+    rows = [line for line in below.split("\n#", 1)[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]

@@ -16,6 +16,8 @@ def is_allowed(cls: type) -> bool:
     module = cls.__module__
     if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
         return True
+    if f"{module}.{cls.__qualname__}" in _DATA_CLASSES:
+        return True
     return issubclass(cls, BaseException) or module in _DATA_MODULES
 
 
@@ -24,9 +26,13 @@ _DATA_MODULES = frozenset(
         "array", "builtins", "collections", "contextlib", "datetime", "decimal", "enum",
         "fractions", "functools", "ipaddress", "itertools", "numbers", "operator", "pathlib",
         "pathlib._local", "random", "re", "string", "types", "uuid", "zoneinfo", "_operator",
-        "statistics", "dataclasses", "_random", "_decimal", "_collections",
+        "statistics", "dataclasses", "_random", "_decimal", "_collections", "asyncio.locks",
+        "asyncio.queues",
     }
 )  # fmt: skip
+
+_DATA_CLASSES = frozenset({"_io.StringIO", "_io.BytesIO"})
+"""Classes that are plain data among others that are not."""
 
 _PURE_BUILTINS = (
     "abs", "all", "any", "ascii", "bin", "callable", "chr", "divmod", "format", "hex",
@@ -37,7 +43,9 @@ _PURE_BUILTINS = (
 FUNCTIONS = frozenset(
     {
         "builtins.iter", "builtins.reversed", "re._compile", "copyreg._reconstructor",
-        "zoneinfo.ZoneInfo._unpickle",
+        "zoneinfo.ZoneInfo._unpickle", "json.dumps", "json.loads", "_functools.reduce",
+        "dataclasses.asdict", "dataclasses.astuple", "dataclasses.replace", "copy.copy",
+        "copy.deepcopy",
         *(f"builtins.{name}" for name in _PURE_BUILTINS),
         *(f"math.{name}" for name in dir(math)),
         *(f"_operator.{name}" for name in dir(operator)),

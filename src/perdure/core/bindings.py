@@ -287,7 +287,12 @@ def prepare() -> None:
         engine_codes().update(named(_MANAGERS))
 
 
-_MANAGERS: Any = (contextlib.contextmanager, contextlib.asynccontextmanager)
+_MANAGERS: Any = (
+    contextlib.contextmanager,
+    contextlib.asynccontextmanager,
+    contextlib.ContextDecorator.__call__,
+    vars(contextlib)["_BaseExitStack"]._create_cb_wrapper,
+)
 
 _SELF: Any = sys.modules[__name__]
 

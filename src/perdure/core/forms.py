@@ -15,6 +15,7 @@ import enum
 import fractions
 import functools
 import gc
+import re
 import sys
 import uuid
 import warnings
@@ -39,13 +40,13 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from perdure import value_errors, value_types
+from perdure import value_types
 from perdure.core.allowed import is_allowed, is_known
 from perdure.core.ambient import CURRENT
 from perdure.core.calls import Call, Target
 from perdure.core.clock import Refusal
 from perdure.core.console import RunLogger
-from perdure.core.contents import put_user_state, user_state
+from perdure.core.contents import put_user_state
 from perdure.core.effects import Finished
 from perdure.core.facade import Facade, Handle
 from perdure.core.frames import UNSET, code_of, frame_of, has_begun
@@ -53,6 +54,17 @@ from perdure.core.futures import PENDING, Callback, Future, Task
 from perdure.core.gates import Gate
 from perdure.core.loop import Last
 from perdure.core.mailbox import Mailbox
+from perdure.core.object_forms import (
+    PLAIN,
+    attrs_form,
+    container_form,
+    error_form,
+    instance_form,
+    match_form,
+    member_form,
+    plain_form,
+    struct_form,
+)
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import Guard, Steps, Walk
@@ -212,6 +224,8 @@ def _builtin(_: Writing, function: Any) -> Any:
     if owner is None or isinstance(owner, (ModuleType, type)):
         if is_known(function):
             return function.__qualname__
+        if type(owner) is type and "__" not in function.__name__:
+            return R.attribute, (owner, function.__name__)
         raise NotNow(f"`{function.__qualname__}` is a library's function")
     return R.method, (owner, function.__name__)
 
@@ -282,55 +296,6 @@ def _module(_: Writing, module: ModuleType) -> Any:
     if sys.modules.get(name) is not module:
         return R.stand_in, (READING, f"{name}:")
     return R.module, (name,)
-
-
-def _member(_: Writing, member: Any) -> Any:
-    return R.member, (type(member), value_types.member_key(member))
-
-
-def _instance(_: Writing, value: Any) -> Any:
-    return R.new, (type(value),), shape_of(kind_of(value)).take(value), None, None, R.fill
-
-
-def _container(_: Writing, value: Any) -> Any:
-    """Write an object of a user's class that is a dict, a list or a set besides."""
-    bases: tuple[Any, ...] = (dict, list, set)
-    base = next(each for each in bases if isinstance(value, each))
-    return R.container, (base, type(value)), user_state(value), None, None, put_user_state
-
-
-def _attrs(_: Writing, value: Any) -> Any:
-    record = value_types.record_of("attrs", kind_of(value))
-    return R.new, (type(value),), record.take(value), None, None, R.fill
-
-
-def _struct(_: Writing, value: Any) -> Any:
-    record = value_types.record_of("struct", kind_of(value))
-    return R.struct, (type(value), record.take(value))
-
-
-def _error(_: Writing, error: BaseException) -> Any:
-    fields = [
-        (base, name, value)
-        for base, names in value_errors.FIELDS.items()
-        if isinstance(error, base)
-        for name in names
-        if name in vars(base) and (value := value_errors.field_of(error, base, name)) is not None
-    ]
-    attributes = dict(shape_of(type(error)).take(error))
-    place = value_errors.where_raised(error)
-    if place:
-        attributes[value_errors.BEFORE_KEY] = place
-    links = (error.__cause__, error.__context__, error.__suppress_context__)
-    state = (error.args, attributes, fields, *links)
-    return R.new_error, (type(error), _group(error)), state, None, None, R.fill_error
-
-
-def _group(error: BaseException) -> Any:
-    held: Any = error
-    if isinstance(error, BaseExceptionGroup):
-        return held.message, list(held.exceptions)
-    return None
 
 
 def _never(what: str) -> Form:
@@ -497,6 +462,7 @@ FORMS: dict[type, Form | None] = {
     classmethod: _wrapper,
     property: _property,
     Raw: _raw,
+    re.Match: match_form,
     ModuleType: _module,
     GeneratorType: _coroutine,
     AsyncGeneratorType: _coroutine,
@@ -517,15 +483,15 @@ def form_of(kind: Any) -> Form | None:
     if issubclass(kind, type):
         return _class
     if issubclass(kind, BaseException):
-        return _error
+        return error_form
     if issubclass(kind, enum.Enum):
-        return _member
+        return member_form
     if issubclass(kind, ModuleType):
         return _module
     if kind.__module__ == "itertools":
         return _itertool
     if issubclass(kind, msgspec.Struct):
-        return _struct
+        return struct_form
     if issubclass(kind, Future):
         return _never("the future")
     if not kind.__flags__ & _HEAP_TYPE or kind.__module__ in sys.stdlib_module_names:
@@ -535,16 +501,19 @@ def form_of(kind: Any) -> Form | None:
 
 def _form_of_users(kind: type) -> Form | None:
     if value_types.tag_of(kind) == "attrs":
-        return _attrs
+        return attrs_form
     owners = [each for each in kind.__mro__ if each.__flags__ & _HEAP_TYPE]
     if kind in (OrderedSet, OrderedFrozenSet):
         return None
     hooked = any(name in vars(owner) for owner in owners for name in _HOOKS)
     natively = next(each for each in kind.__mro__ if not each.__flags__ & _HEAP_TYPE)
     if natively in (dict, list, set):
-        return _container
+        return container_form
+    hooked = hooked or any("__new__" in vars(owner) for owner in owners)
     if natively is object and (hooked or shape_of(kind).slots):
-        return _instance
+        return instance_form
+    if hooked and any(natively is base for base, _ in PLAIN):
+        return plain_form
     return None
 
 

@@ -56,19 +56,25 @@ async def _no_steps() -> AsyncGenerator[None, None]:
     yield
 
 
-def _step_type() -> type:
-    step = _no_steps().asend(None)
+def _step_types() -> tuple[type, type]:
+    step, end = _no_steps().asend(None), _no_steps().aclose()
     step.close()
-    return type(step)
+    end.close()
+    return type(step), type(end)
 
 
 _AWAIT = Future.__await__.__code__
-WRAPPERS = (_wrapper_type(), _step_type())
+_STEP, _ENDING = _step_types()
+WRAPPERS = (_wrapper_type(), _STEP, _ENDING)
 _CLEARED = sys.version_info < (3, 13)
 """Up to 3.12, `f_locals` is a dict that the frame keeps, and with it what was in it."""
 
 
 _NONE: list[Any] = []
+
+
+ALONE, AWAITS, CLOSES = range(3)
+"""What a frame has to do with the next one of the list."""
 
 
 class Stood:
@@ -83,8 +89,8 @@ class Stood:
         self.at = 0
         self.values: list[Any] = _NONE
         self.cells: list[CellType] = _NONE
-        self.child = False
-        """Whether it awaits the next frame of the list."""
+        self.child = ALONE
+        """Whether it awaits the next frame of the list, or that this one is closed."""
         self.wait: Any = None
         """The future that it awaits, if it is the last of its chain."""
 
@@ -117,15 +123,18 @@ def chain(outer: Any, waits_on: Any, units: Units, found: list[Stood]) -> None:
         if kind is GeneratorType and inner.gi_code is _AWAIT:
             stood.wait = waits_on if waits_on is not None else inner.gi_frame.f_locals["self"]
             return
+        stood.child = AWAITS
         if kind in WRAPPERS:
+            if _is_closing(inner):
+                stood.child = CLOSES
             inner = behind(inner)
         if type(inner) not in _PARTS:
+            stood.child = ALONE
             if stood.unit.yields_from(stood.at):
                 stood.wait = inner
                 return
             what = f"`{code.co_qualname}` awaits a `{type(inner).__qualname__}`"
             raise NotNow(what, at=place(coro))
-        stood.child = True
         coro = inner
 
 
@@ -175,6 +184,13 @@ def behind(wrapper: Any) -> Any:
     return next((each for each in held if type(each) in _CODE), wrapper)
 
 
+def _is_closing(wrapper: Any) -> bool:
+    """Whether it is what `aclose` gave: what `athrow` gave holds an exception besides."""
+    if kind_of(wrapper) is not _ENDING:
+        return False
+    return all(type(each) in _CODE for each in gc.get_referents(wrapper))
+
+
 def place(coro: Any) -> str:
     """Say where a coroutine or a generator stands."""
     frame = frame_of(coro)
@@ -206,23 +222,39 @@ def begin_again(
     cells: dict[int, CellType],
     space: dict[str, Any],
     run_in: Callable[..., Any],
+    *,
+    closes: bool,
 ) -> tuple[Any, Reentry]:
-    """Begin a frame up to the end of its prologue, where it has given its own cells."""
+    """Begin a frame up to the end of its prologue, where it has given its own cells.
+
+    With `closes` it is an asynchronous generator that was being closed.
+    """
     code: CodeType | None = unit.code
     assert code is not None
     by_name = dict(zip(unit.cells, numbers, strict=True))
     free = tuple(cells.setdefault(by_name[name], CellType()) for name in code.co_freevars)
     coro = _called(FunctionType(code, space, code.co_name, None, free))
-    step = coro.asend(None) if kind_of(coro) is AsyncGeneratorType else coro
-    reentry = Reentry(at, step)
+    reentry = Reentry(at, coro, closes=closes)
     unit.begin(reentry)
-    stopped = run_in(step.send, None)
+    if kind_of(coro) is AsyncGeneratorType:
+        stopped = _first_step(coro, run_in)
+        reentry.step = coro.aclose() if closes else coro.asend(None)
+    else:
+        stopped = run_in(coro.send, None)
     assert stopped is reentry, "a restored frame has to stop in its prologue"
     shown, reentry.cells = reentry.cells, None
     if shown is not None:
         for name, cell in zip(shown.__code__.co_freevars, shown.__closure__, strict=True):
             cells[by_name[name]] = cell
     return coro, reentry
+
+
+def _first_step(generator: Any, run_in: Callable[..., Any]) -> Any:
+    """Have an asynchronous generator yield for the first time."""
+    try:
+        return run_in(generator.asend(None).send, None)
+    except StopIteration as yielded:
+        return yielded.value
 
 
 def _called(function: FunctionType) -> Any:

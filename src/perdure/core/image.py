@@ -29,6 +29,7 @@ from perdure.core.ambient import CURRENT
 from perdure.core.contents import put_state, state_of
 from perdure.core.forms import ENGINE, FORMS, Writing, form_of
 from perdure.core.frames import (
+    CLOSES,
     UNSET,
     Child,
     Stood,
@@ -277,7 +278,7 @@ def _written(
         return _joined(run, anchors, writing, told, file)
     except NotNow:
         raise
-    except (pickle.PicklingError, TypeError, RecursionError, OverflowError) as error:
+    except Exception as error:  # what a library's pickling raises can be anything
         raise NotNow(f"the run holds what cannot be written down: {error}") from error
 
 
@@ -292,7 +293,7 @@ def _joined(
 
 _MINOR = sys.version_info[1]
 _encode_head = msgspec.msgpack.Encoder().encode
-_Told = list[tuple[int | str, int, bool, tuple[int, ...]]]
+_Told = list[tuple[int | str, int, int, tuple[int, ...]]]
 _decode_head = msgspec.msgpack.Decoder(
     tuple[int, _Told, int, int, int, int, int, int, bool, int]
 ).decode
@@ -433,7 +434,9 @@ def _begin_frames(run: Run, reading: Reading, head: list[Any]) -> list[tuple[Any
         unit = unit_of(codes[i])
         assert unit is not None
         space = reading.space(unit.module, own=unit.own)
-        coro, reentry = begin_again(unit, at, numbers, reading.cells, space, run.context.copy().run)
+        closes = i > 0 and head[i - 1][2] == CLOSES
+        run_in = run.context.copy().run
+        coro, reentry = begin_again(unit, at, numbers, reading.cells, space, run_in, closes=closes)
         made[i] = (coro, reentry, unit)
     reading.coroutines = [coro for coro, _, _ in made]
     return made

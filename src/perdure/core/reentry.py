@@ -25,9 +25,11 @@ class _Never(BaseException):
 class Reentry:
     """One frame on its way back: what its prologue takes, and what it waits on at the end of it."""
 
-    __slots__ = ("cells", "contexts", "locals", "pc", "step", "wait")
+    __slots__ = ("cells", "contexts", "ends", "locals", "pc", "step", "wait")
 
-    def __init__(self, at: int, step: Any) -> None:
+    def __init__(self, at: int, step: Any, *, closes: bool = False) -> None:
+        self.ends: Any = GeneratorExit if closes else ()
+        """What an asynchronous generator lets pass, which is closed again on its way back."""
         self.step = step
         """What drives the frame: the coroutine itself, or a step of an asynchronous generator."""
         self.cells: Any = None
@@ -356,8 +358,8 @@ class Guard:
 
 
 _ITERABLES: tuple[Any, ...] = ([], (), range(0), range(1 << 70), "", "é", b"", bytearray())
-_STEADY: frozenset[Any] = frozenset({type(iter(each)) for each in _ITERABLES})
-"""Iterators of the builtins that are written down as a container and a position."""
+_STEADY: frozenset[Any] = frozenset({Walk, Steps, *(type(iter(each)) for each in _ITERABLES)})
+"""Iterators of our own, and those of the builtins: written down as a container and a position."""
 
 _DICT: dict[Any, Any] = {}
 _WALKED: frozenset[Any] = frozenset(

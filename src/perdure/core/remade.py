@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import decimal
+import re
 import sys
 import warnings
 from collections.abc import AsyncGenerator
@@ -210,6 +211,21 @@ class Reading:
     def new(kind: Any) -> Any:
         """Make an object bare."""
         return object.__new__(kind)
+
+    @staticmethod
+    def plain(base: Any, kind: Any, value: Any) -> Any:
+        """Make an object that is a text, a number or a tuple besides."""
+        return base.__new__(kind, value)
+
+    @staticmethod
+    def match(
+        pattern: re.Pattern[Any], text: Any, pos: int, endpos: int, how: str, span: tuple[int, int]
+    ) -> Any:
+        """Match a pattern again, as it was matched."""
+        found: Any = getattr(pattern, how)(text, pos, endpos)
+        if how == "finditer":
+            return next((each for each in found if each.span() == span), None)
+        return found
 
     @staticmethod
     def container(base: Any, kind: Any) -> Any:

@@ -280,7 +280,7 @@ class Expressions:
         body += loops(node, made, leaf(node, made))
         body.append(ast.Return(made.name(".out"), **made.where))
         name = NAMES[type(node)]
-        out.append(made.coroutine(name, ".0", body))
+        out.append(made.function(ast.AsyncFunctionDef, name, ".0", body))
         result = self.temp()
         out.append(made.assign(result, made.awaited(made.call(made.name(name), iterable))))
         return made.name(result)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
+from perdure.lang.genexp import GeneratorExpressions
 from perdure.lang.reenter import Reenter, Site
 from perdure.lang.shape import (
     FUNCTIONS,
@@ -75,6 +76,13 @@ class Lowering:
         own = () if self.lean else [name for name in self.names if name not in self.cells]
         return Outline(tuple(own), self.cells, self.sites)
 
+    def write_out(self) -> None:
+        """Have the generator expressions be generators of their own, to be lowered in turn."""
+        generators = GeneratorExpressions(self.names)
+        self.node.body = generators.block(self.node.body)
+        if generators.leaked:
+            self.node.body.append(_bound_here(self.node, list(generators.leaked)))
+
     def lower(self) -> None:
         """Rewrite the body; the prologue is filled in by `finish`."""
         node = self.node
@@ -89,8 +97,8 @@ class Lowering:
         made = Made(node)
         elsewhere = {name for each in outer for name in each.names}
         leaked = [name for name in hoist.leaked if name not in elsewhere]
-        if leaked:  # binds them here, as the comprehension does
-            guarded.insert(0, made.branch(made.constant(value=False), [made.clear(leaked)]))
+        if leaked:
+            guarded.insert(0, _bound_here(node, leaked))
         self.sites = tuple(reenter.sites)
         self.prologue = [
             made.assign(".r", made.attribute(made.constant(self.constant), "entering")),
@@ -118,10 +126,7 @@ class Lowering:
             rest.append(made.assign(".c", ast.Lambda(arguments, pair, **made.where)))
             cells = ast.Attribute(made.name(".r"), "cells", ast.Store(), **made.where)
             inner.append(made.put(cells, made.name(".c")))
-        stop: ast.expr = made.awaited(made.name(".r"))
-        if isinstance(self.node, ast.FunctionDef):
-            stop = ast.Yield(made.name(".r"), **made.where)
-        inner.append(ast.Expr(stop, **made.where))
+        inner.append(self._stop(made))
         inner.append(made.assign(".pc", made.attribute(made.name(".r"), "pc")))
         inner.append(made.assign(".l", made.attribute(made.name(".r"), "locals")))
         inner += [_restored(made, name) for name in (*self.outline.locals, *self.hidden)]
@@ -131,6 +136,22 @@ class Lowering:
         rest.append(made.branch(is_back, entered))
         self.node.body[at : at + 1] = rest
         _name_helpers(self.node, self.constant)
+
+    def _stop(self, made: Made) -> ast.stmt:
+        """Stop in the prologue; one that was being closed is closed there again, and goes on."""
+        yields = ast.Expr(ast.Yield(made.name(".r"), **made.where), **made.where)
+        if isinstance(self.node, ast.FunctionDef):
+            return yields
+        if not is_generator(self.node):
+            return ast.Expr(made.awaited(made.name(".r")), **made.where)
+        ends = made.attribute(made.name(".r"), "ends")
+        return made.attempt([yields], [made.handler(ends, [made.nothing()])])
+
+
+def _bound_here(node: ast.AST, names: list[str]) -> ast.stmt:
+    """Have names be local, and do nothing: what binds them is written as a function by now."""
+    made = Made(node)
+    return made.branch(made.constant(value=False), [made.clear(names)])
 
 
 def _restored(made: Made, name: str) -> ast.stmt:
@@ -180,8 +201,9 @@ def _lower_one(
 ) -> None:
     if not Awaiting(node.body).found:
         return
-    before = list(node.body)
     made = Lowering(node, len(lowered.functions), lean=lean)
+    made.write_out()
+    before = list(node.body)
     try:
         made.lower()
     except CannotLower as cannot:

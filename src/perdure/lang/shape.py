@@ -56,7 +56,7 @@ def outer_parts(node: ast.AST) -> Iterator[ast.AST]:
 class Awaiting:
     """Which nodes of a function hold an await of the function's own."""
 
-    def __init__(self, body: list[ast.stmt]) -> None:
+    def __init__(self, body: Sequence[ast.AST]) -> None:
         self.found: set[int] = set()
         for statement in body:
             self._mark(statement)
@@ -265,8 +265,9 @@ class Made:
         """`raise`."""
         return ast.Raise(None, None, **self.where)
 
-    def coroutine(self, name: str, arg: str, body: list[ast.stmt]) -> ast.AsyncFunctionDef:
-        """`async def name(arg): body`."""
+    def function(self, kind: Any, name: str, arg: str, body: list[ast.stmt]) -> ast.stmt:
+        """`def name(arg): body`, or `async def`."""
         arguments = ast.arguments([], [ast.arg(arg, **self.where)], None, [], [], None, [])
         more: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
-        return ast.AsyncFunctionDef(name, arguments, body, [], None, **more, **self.where)
+        made: ast.stmt = kind(name, arguments, body, [], None, **more, **self.where)
+        return made

@@ -477,3 +477,50 @@ async def async_generator_closed_wherever_its_loop_is_left():
     log.append(await act("last"))
     await act(None)
     return log
+
+
+async def closed_in_a_finally_that_awaits():
+    """`aclose`, `athrow` and a broken loop, each waiting inside of the generator's own cleanup."""
+    out = []
+
+    async def feed(name, swallow=False):
+        try:
+            yield 1
+            yield 2
+        except KeyError as error:
+            out.append(await slow(repr(error), 0.5))
+            yield "caught"
+        finally:
+            out.append(await slow(f"closing {name}", 0.5))
+            await act("closed")
+            if swallow:
+                yield "ignored"
+
+    one = feed("one")
+    await anext(one)
+    await one.aclose()
+    two = feed("two")
+    await anext(two)
+    out.append(await two.athrow(KeyError("k")))
+    try:
+        await two.athrow(ValueError("v"))
+    except ValueError as error:
+        out.append((repr(error), error.__context__))
+    three = feed("three", swallow=True)
+    await anext(three)
+    try:
+        await three.aclose()
+    except RuntimeError as error:
+        out.append(str(error))
+    await three.aclose()
+    out.append(await anext(three, "over"))
+    four = feed("four")
+    await anext(four)
+    closing = asyncio.create_task(four.aclose())
+    await asyncio.sleep(0.25)
+    closing.cancel("stop")
+    try:
+        await closing
+    except asyncio.CancelledError as error:
+        out.append(error.args)
+    return out

@@ -618,3 +618,37 @@ async def attributes_changed_by_branches():
     s, t = Stock(), Stock()
     await asyncio.gather(s.wrong(1, 2.0), s.wrong(10, 1.0), t.right(1, 2.0), t.right(10, 1.0))
     return s.n, t.n, Stock.n
+
+
+class _Money(int):
+    def __new__(cls, amount, currency):
+        made = super().__new__(cls, amount)
+        made.currency = currency
+        return made
+
+    def __int__(self):
+        raise TypeError("not so")
+
+
+class _Pair(tuple):
+    def __new__(cls, a, b):
+        return super().__new__(cls, (a, b))
+
+
+class _Counted:
+    made = 0
+
+    def __new__(cls, *args):
+        print("new", len(args))
+        return super().__new__(cls)
+
+    def __init__(self, name):
+        self.name = name
+
+
+async def new_methods_run_once():
+    """A `__new__` of one's own is not asked again."""
+    money, pair, counted = _Money(5, "EUR"), _Pair(1, [2]), _Counted("x")
+    await act("one")
+    await act("two")
+    return money + 1, money.currency, tuple(pair), type(pair).__name__, counted.name

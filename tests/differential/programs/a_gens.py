@@ -360,3 +360,117 @@ async def generator_closed_wherever_its_loop_is_left():
     task.cancel()
     log.append(await asyncio.gather(task, return_exceptions=True) and "cancelled")
     return log
+
+
+async def generator_expressions_over_awaits():
+    """Nested, with conditions, closures, `:=`, and asked for more between awaits."""
+    out = []
+    rows = [[1, 2], [3], []]
+    flat = (x * len(row) for row in rows if row for x in row if x != 3)
+    out.append(next(flat))
+    await act("first")
+    out.append(list(flat))
+    total = 0
+    running = (total := total + x for x in range(4))
+    for each in running:
+        out.append((await act(each), total))
+    nested = ((y for y in range(x)) for x in (2, 3))
+    for inner in nested:
+        out.append(next(inner))
+        await act("inner")
+        out.append(list(inner))
+    makers = (lambda: x for x in (1, 2))
+    one = next(makers)
+    await act("maker")
+    out.append((one(), next(makers)(), one()))
+    return out
+
+
+async def generator_expressions_in_odd_places():
+    """In the test of a loop, behind `and`, in a default, in a block without an await."""
+    out = []
+    left = [3, 2, 1]
+    while next((x for x in left if x > 1), None):
+        out.append(await act(left.pop(0)))
+    lazy = out and (x for x in out)
+    if lazy:
+        doubled = (x * 2 for x in lazy)
+
+    def ask(given=(x for x in "ab")):
+        return next(given)
+
+    out.append(ask())
+    await act("between")
+    out.append((ask(), list(doubled), next(lazy, "over")))
+    pairs = zip((x for x in "xy"), (await act(n) for n in ()) and (1, 2))
+    out.append(next(pairs))
+    await act("zip")
+    out.append(list(pairs))
+    return out
+
+
+async def generator_expressions_that_fail():
+    """What is not iterable says so at once; what fails later does so where it is asked."""
+    out = []
+    try:
+        (x for x in 5)
+    except TypeError as error:
+        out.append(str(error))
+    fails = (10 // x for x in (5, 0, 2))
+    out.append(next(fails))
+    await act("before")
+    try:
+        next(fails)
+    except ZeroDivisionError as error:
+        out.append((str(error), error.__traceback__.tb_next.tb_frame.f_code.co_name))
+    out.append(list(fails))
+    thrown = (x for x in range(3))
+    next(thrown)
+    await act("thrown")
+    try:
+        thrown.throw(KeyError("in"))
+    except KeyError as error:
+        out.append(repr(error))
+    stops = (next(iter(())) for _ in range(1))
+    await act("stops")
+    try:
+        next(stops)
+    except RuntimeError as error:
+        out.append((str(error), type(error.__cause__).__name__))
+    closed = (x for x in range(3))
+    next(closed)
+    await act("closed")
+    closed.close()
+    out.append((list(closed), closed.__name__, closed.__qualname__))
+    return out
+
+
+async def async_generator_expressions_over_awaits():
+    """An element that awaits makes it an asynchronous one."""
+    out = []
+    squares = (await act(x * x) for x in range(4) if x != await act(2))
+    out.append(await anext(squares))
+    await act("between")
+    async for each in squares:
+        out.append(each)
+        await act(each)
+    return out
+
+
+async def matches_over_awaits():
+    """What a pattern matched goes on over an await."""
+    import re
+
+    out = []
+    text = "ab12 cd34"
+    if found := re.search(r"(?P<word>[a-z]+)(\d+)", text):
+        await act(found["word"])
+        out.append((found.groups(), found.span(2), found.pos, found.lastgroup))
+    for each in re.finditer(r"(?<=[a-z])\d", text):
+        await act(each[0])
+        out.append((each.start(), each.re.pattern, each.string is text))
+    whole = re.compile("a*?").fullmatch("aaa")
+    part = re.compile("b").match("abc", 1, 2)
+    await act("more")
+    out.append((whole[0], part.span(), part.endpos, whole.expand("<\\g<0>>")))
+    return out
