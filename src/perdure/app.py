@@ -96,6 +96,8 @@ class Perdure:
         self._waiting: dict[int, set[asyncio.Event]] = {}
         self._poller: asyncio.Task[None] | None = None
         self._closing = asyncio.Lock()
+        self.owning = asyncio.Event()
+        """Set while it is this process that owns the runs."""
 
     def __repr__(self) -> str:
         return f"<Perdure on {self.where}>"
@@ -163,6 +165,7 @@ class Perdure:
         self.owner = owner
         try:
             await owner.begin()
+            self.owning.set()
         finally:
             self._tell_all()
 
@@ -184,6 +187,7 @@ class Perdure:
 
     async def _let_go(self) -> None:
         lost, self.owner = self.owner, None
+        self.owning.clear()
         self._tell_all()
         if lost is not None:
             await lost.close()
@@ -370,15 +374,20 @@ class Perdure:
         """
         await self.store.backup(os.fspath(path), progress or _unseen)
 
-    async def prune(self, older_than: Seconds) -> int:
+    async def prune(
+        self, older_than: Seconds, progress: Callable[[int], object] | None = None
+    ) -> int:
         """Delete the facts of runs that ended so long ago; give how many runs there were.
 
-        What stays is how each ended, and its id, which is never used again.
+        What stays is how each ended, and its id, which is never used again. `progress` hears how
+        many there were so far.
         """
         before_us = _now_us() - microseconds(older_than, "older_than")
         pruned = 0
         while some := await self.store.prune(before_us, 1_000):
             pruned += some
+            if progress is not None:
+                progress(pruned)
         return pruned
 
     async def examine(self, *, thorough: bool = False) -> Report:

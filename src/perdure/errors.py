@@ -392,6 +392,12 @@ class Closed(PerdureError):
     code = "E607"
 
 
+class NoSuchProgram(PerdureError):
+    """No program of that hash is stored with the runs, or more than one begins like it."""
+
+    code = "E608"
+
+
 # --- E7: the command line ---------------------------------------------------------------
 
 

@@ -224,12 +224,13 @@ class Perdure:
         """
         self._portal.run(self._app.backup(path, progress))
 
-    def prune(self, older_than: Seconds) -> int:
+    def prune(self, older_than: Seconds, progress: Callable[[int], object] | None = None) -> int:
         """Delete the facts of runs that ended so long ago; give how many runs there were.
 
-        What stays is how each ended, and its id, which is never used again.
+        What stays is how each ended, and its id, which is never used again. `progress` hears how
+        many there were so far.
         """
-        return self._portal.run(self._app.prune(older_than))
+        return self._portal.run(self._app.prune(older_than, progress))
 
     def examine(self, *, thorough: bool = False) -> Report:
         """Say what the store is, how full, and what is wrong with it."""

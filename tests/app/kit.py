@@ -83,7 +83,7 @@ async def crash(app: Perdure) -> None:
             held.task.cancel()
     owner.node.attempts.held.clear()
     owner.watchdog.stop()
-    owner.node.attempts.processes.close()
+    await owner.node.attempts.processes.close()
     owner.node.close()
     writer: Any = owner.writer
     if isinstance(app.store, MemoryStore):

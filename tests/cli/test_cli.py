@@ -93,7 +93,7 @@ def test_warnings_fail_only_when_strict() -> None:
         (("graph", "examples.orders:nothing"), "workflows there: examples.orders:fulfil"),
         (("graph", "examples.orders:charge"), "is not a workflow"),
         (("check", "json"), "defines no workflow"),
-        (("graph", "nowhere.py:flow"), "no module `nowhere`"),
+        (("graph", "nowhere.py:flow"), "there is no file `nowhere.py`"),
     ],
 )
 def test_a_wrong_name_is_one_clear_line(args: tuple[str, ...], said: str) -> None:

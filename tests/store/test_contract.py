@@ -472,6 +472,22 @@ async def test_a_program_is_kept_once_and_its_text_is_never_lost(store, writer):
 
 
 @with_store
+async def test_programs_are_counted_by_the_runs_that_are_on_them(store, writer):
+    assert await store.programs() == []
+    rows = [ProgramRow("h2", "flow", b"text", b"mac"), ProgramRow("h1", "flow"),
+            ProgramRow("h3", "a")]  # fmt: skip
+    runs = [new(1, program="h1"), new(2, program="h2"), new(3, program="h1")]
+    facts = [fact(run.rid, 1) for run in runs]
+    await writer.flush(Batch(runs=runs, facts=facts, programs=rows))
+    await writer.flush(Batch(facts=[fact(2, 2)], changes=[change(2, program="h1")]))
+    assert await store.programs() == [
+        port.ProgramUse("h3", "a", 0),
+        port.ProgramUse("h1", "flow", 3),
+        port.ProgramUse("h2", "flow", 0),
+    ]
+
+
+@with_store
 async def test_pruned_runs_keep_their_rows_and_so_their_ids(store, writer):
     runs = [new(rid) for rid in range(1, 6)]
     ends = [(1, 10), (2, 20), (3, 30), (4, 40)]

@@ -18,10 +18,24 @@ from perdure.cli.terminal import clean
 from perdure.errors import BadUsage, PerdureError, Refused
 
 COMMANDS = {
+    "run": "start a run, or go on with it, and serve until it ends",
+    "worker": "serve a store until told to stop",
+    "start": "leave a run to whoever serves the store",
+    "list": "list the runs of a store, newest first",
+    "result": "say what a run ended with",
+    "log": "show what happened to a run, fact by fact",
+    "signal": "send a signal to a run",
+    "cancel": "ask a run to end",
+    "retry": "have a run that did not end well go on from the await that failed",
+    "upgrade": "have a run go on with the code that its workflow has now",
     "graph": "show the graph of a workflow",
     "check": "find everything that is wrong with the workflows of modules",
+    "programs": "list the programs that are stored with the runs",
+    "backup": "copy a store while it is in use",
+    "prune": "delete the facts of runs that ended long ago",
     "doctor": "say what a store is, how full, and what is wrong with it",
     "bench": "measure the engine on a file",
+    "completion": "print what a shell needs to complete the command line",
 }
 
 

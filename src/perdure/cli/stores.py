@@ -7,21 +7,43 @@ import os
 
 from perdure.app import Perdure
 from perdure.errors import StoreUnreachable
+from perdure.node.options import Options
 
 VARIABLE = "PERDURE_STORE"
 DEFAULT = "perdure.db"
 
 
 def takes_store(parser: argparse.ArgumentParser) -> None:
-    """Add `--store`."""
+    """Add `--store` and `--env`."""
     parser.add_argument(
         "--store", metavar="FILE", help=f"the store; else {VARIABLE}, else {DEFAULT}"
     )
+    parser.add_argument("--env", metavar="NAME", help="refuse a store of another environment")
 
 
 def takes_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def takes_run(parser: argparse.ArgumentParser) -> None:
+    """Add what says of which workflow a run is, and with which input."""
+    parser.add_argument("flow", metavar="MODULE:FLOW", help="such as orders:fulfil")
+    parser.add_argument(
+        "--arg", metavar="NAME=JSON", action="append", default=[],
+        help="an argument, as often as needed; NAME=@FILE reads it from a file, NAME=@- from stdin",
+    )  # fmt: skip
+    parser.add_argument(
+        "--id", metavar="ID", help="the id of the run; the same one is the same run"
+    )
+    parser.add_argument(
+        "--attr", metavar="NAME=TEXT", action="append", default=[], help="to list the run by"
+    )
+
+
+def takes_id(parser: argparse.ArgumentParser) -> None:
+    """Add the id of a run that is there."""
+    parser.add_argument("run_id", metavar="RUN", help="the id of a run")
 
 
 def store_of(options: argparse.Namespace) -> str:
@@ -40,4 +62,9 @@ def client(options: argparse.Namespace) -> Perdure:
             f"there is no store `{where}`",
             remedy=f"name it with --store or {VARIABLE}; `perdure run` and `worker` make one",
         )
-    return Perdure(where, serve=False)
+    return Perdure(where, serve=False, environment=options.env)
+
+
+def serving(options: argparse.Namespace, told: Options) -> Perdure:
+    """Give an engine on the store that runs what is in it, or stands by."""
+    return Perdure(store_of(options), environment=options.env, options=told)

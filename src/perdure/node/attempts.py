@@ -420,7 +420,7 @@ class Attempts:
                 await asyncio.wait(tasks, timeout=wait_s)
         finally:
             self._lose_all()
-            self.processes.close()
+            await self.processes.close()
             self.threads.close()
         left = {each for each in tasks if not each.done()}
         if left:

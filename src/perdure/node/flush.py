@@ -244,7 +244,7 @@ def batch_of(entries: list[Entry]) -> Batch:
         if entry.new_run is not None:
             runs.append(entry.new_run)
         if entry.change is not None:
-            changes[entry.change.rid] = entry.change
+            changes[entry.change.rid] = _both(changes.get(entry.change.rid), entry.change)
         if entry.consumed:
             consumed.append(entry.consumed)
         if entry.messages is not None:
@@ -252,6 +252,16 @@ def batch_of(entries: list[Entry]) -> Batch:
         if entry.program is not None:
             programs[entry.program.hash] = entry.program
     return Batch(facts, runs, list(changes.values()), consumed, messages, list(programs.values()))
+
+
+def _both(before: RunChange | None, after: RunChange) -> RunChange:
+    """Give one change for two of a run: the later one counts, and a program that it leaves stays.
+
+    A run whose start and first signal are in one batch would be on no program otherwise.
+    """
+    if before is None or before.program is None or after.program is not None:
+        return after
+    return msgspec.structs.replace(after, program=before.program)
 
 
 def _middle(entries: list[Entry]) -> int:

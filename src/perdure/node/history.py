@@ -5,10 +5,11 @@ One way for a recovery, a look back and a retry. Knows the rows of one run, noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perdure.core import image
-from perdure.core.facts import Retried, Row, Started, decode_row
+from perdure.core.effects import AnyEffect
+from perdure.core.facts import Retried, Row, Started, Stopped, decode_row
 from perdure.core.refold import fold_again, in_force, refold
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, DamagedLog
@@ -43,6 +44,21 @@ def program_at(facts: Sequence[FactRow]) -> str:
     """Give the hash of the program that was in force at the end of a log."""
     named = [getattr(row.fact, "program", "") for row in in_force(rows_of(facts))]
     return next((each for each in reversed(named) if each), "")
+
+
+def causes(program: Program, rows: Sequence[Row]) -> Iterator[tuple[Row, tuple[AnyEffect, ...]]]:
+    """Fold a log again, and give each row with what it caused; what a retry undid, too."""
+    run = Run(program, HOST)
+    for at, row in enumerate(rows):
+        if isinstance(row.fact, Stopped):
+            yield row, ()
+            continue
+        if isinstance(row.fact, Retried):
+            run.drop()
+            back_to = row.fact.back_to
+            run = refold(program, (it for it in in_force(rows[:at]) if it.seq <= back_to), HOST)
+        yield row, fold_again(run, row).effects
+    run.drop()
 
 
 def run_of(

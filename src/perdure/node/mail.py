@@ -6,6 +6,7 @@ One for a run that cannot take it now, but may later, stays until the run goes o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,8 @@ class Mail:
         """Messages that were folded, and whose flush is not over."""
         self.kept: dict[int, int] = {}
         """By message, runs that wait for other code, or were stopped: they cannot take it now."""
-        self.reading = False
+        self.reading: asyncio.Future[None] | None = None
+        """Done when nobody reads any more."""
         self.again = False
         node.observers.append(self._released)
 
@@ -48,15 +50,16 @@ class Mail:
 
     async def read(self) -> None:
         """Fold everything that waits in the inbox; one reader at a time."""
-        if self.reading:
+        if self.reading is not None:
             self.again = True
             return
-        self.reading = True
+        self.reading = asyncio.get_running_loop().create_future()
         try:
             while await self._page() or self.again:
                 self.again = False
         finally:
-            self.reading = False
+            self.reading.set_result(None)
+            self.reading = None
 
     async def _page(self) -> bool:
         """Fold what the inbox holds that is new; say whether there may be more."""

@@ -64,6 +64,16 @@ class Owner:
         """Read messages now: somebody in this process has left one."""
         self.node.spawn(self._read())
 
+    async def take_up(self) -> None:
+        """Fold what others have left until now; who asks how a run stands wants to know with it."""
+        await self._read()
+        while self.node.mail.reading is not None:
+            await asyncio.wait((self.node.mail.reading,))
+
+    def goes_on(self, rid: int) -> bool:
+        """Whether a run is in memory here; what the store says of it may be about to change."""
+        return rid in self.node.residents
+
     def _tick(self) -> None:
         if self.closed:
             return

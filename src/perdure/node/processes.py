@@ -13,6 +13,7 @@ import os
 import signal
 import struct
 import sys
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
@@ -62,6 +63,10 @@ class Answer(msgspec.Struct, frozen=True):
     """Whether the action has changed the process, so that it should not be used again."""
 
 
+GONE_S = 5.0
+"""How long at most is waited for processes that were killed: a disk may hold one of them."""
+
+
 class Died(Exception):
     """The process of an action ended before the action did."""
 
@@ -96,6 +101,11 @@ class Worker:
             raise Died(_how(await self.process.wait())) from error
         except msgspec.DecodeError as error:
             raise Died("it wrote into the pipe of its answers") from error
+
+    async def gone(self) -> None:
+        """Wait until the process has ended; its pipes are let go of."""
+        await self.process.wait()
+        cast("Any", self.process)._transport.close()  # it has no public name
 
     def kill(self) -> None:
         """End the process, whatever it does, and those that it started and that stayed with it."""
@@ -165,12 +175,15 @@ class Processes:
         process.stdin.write(framed(msgspec.json.encode((os.getpid(), sys.path))))
         return worker
 
-    def close(self) -> None:
-        """End all processes."""
-        for worker in self.all:
-            worker.kill()
-        self.all.clear()
+    async def close(self) -> None:
+        """End all processes, and see them gone: the loop may be closed right after this."""
+        workers, self.all = self.all, set()
         self.free.clear()
+        for worker in workers:
+            worker.kill()
+        if workers:
+            ends = [asyncio.ensure_future(worker.gone()) for worker in workers]
+            await asyncio.wait(ends, timeout=GONE_S)
 
 
 def _module_of(action: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ them first. `faults` is asked around every write, and may delay it, refuse it, o
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from perdure.store.port import (
     Message,
     NewRun,
     ProgramRow,
+    ProgramUse,
     Query,
     Refused,
     Report,
@@ -385,6 +387,12 @@ class MemoryStore:
     async def program(self, hash_: str) -> ProgramRow | None:
         """Give a program by its hash."""
         return self.database.programs.get(hash_)
+
+    async def programs(self) -> list[ProgramUse]:
+        """Give all programs by name and hash; goes through all runs once to count them."""
+        used = Counter(row.program for row in self.database.runs.values())
+        known = sorted(self.database.programs.values(), key=lambda it: (it.name, it.hash))
+        return [ProgramUse(each.hash, each.name, used[each.hash]) for each in known]
 
     async def prune(self, ended_before_us: int, limit: int) -> int:
         """Delete the facts of runs that ended before then; their rows, and so their ids, stay."""

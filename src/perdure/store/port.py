@@ -119,6 +119,14 @@ class ProgramRow(msgspec.Struct, frozen=True, gc=False):
     mac: bytes = b""
 
 
+class ProgramUse(msgspec.Struct, frozen=True, gc=False):
+    """A program that is stored, and how many runs are on it."""
+
+    hash: str
+    name: str
+    runs: int
+
+
 class Batch(msgspec.Struct, frozen=True, gc=False):
     """What one flush writes: all of it, or nothing."""
 
@@ -256,6 +264,10 @@ class Store(Protocol):
 
     async def program(self, hash_: str) -> ProgramRow | None:
         """Give a program by its hash."""
+        ...
+
+    async def programs(self) -> list[ProgramUse]:
+        """Give all programs by name and hash; goes through all runs once to count them."""
         ...
 
     async def prune(self, ended_before_us: int, limit: int) -> int:

@@ -82,6 +82,12 @@ ON CONFLICT (hash) DO UPDATE SET
 -- name: program -- one program by its hash
 SELECT hash, name, text, mac FROM programs WHERE hash = ?;
 
+-- name: programs -- all programs by name and hash, with how many runs are on each
+SELECT p.hash, p.name, coalesce(used.runs, 0)
+FROM programs p LEFT JOIN (SELECT program, count(*) AS runs FROM runs GROUP BY program) used
+  ON used.program = p.hash
+ORDER BY p.name, p.hash;
+
 -- name: heads -- the number of the last fact of each run, 0 where there is none
 SELECT w.value, coalesce((SELECT max(seq) FROM facts WHERE rid = w.value), 0)
 FROM json_each(?) w;

@@ -81,6 +81,8 @@ def holder(path: str) -> str:
     try:
         with open(path + "-lock", "rb") as file:
             written = file.read(_BYTES).strip()
+    except FileNotFoundError:
+        return "nobody"
     except OSError:
         written = b""
     if written == _FREE:

@@ -18,6 +18,7 @@ from perdure.store.port import (
     Message,
     NewRun,
     ProgramRow,
+    ProgramUse,
     Query,
     RunRow,
     Stored,
@@ -38,6 +39,7 @@ _SHAPES: dict[type, frozenset[tuple[type, ...]]] = {
         FactRow: (_NUMBER, _NUMBER, _NUMBER, _BYTES, _OR_TEXT, _OR_BYTES),
         Message: (_NUMBER, _TEXT, _BYTES, _OR_TEXT, _NUMBER),
         ProgramRow: (_TEXT, _TEXT, _OR_BYTES, _BYTES),
+        ProgramUse: (_TEXT, _TEXT, _NUMBER),
         RunRow: (
             *(_NUMBER, _TEXT, _TEXT, _TEXT, _NUMBER, _NUMBER, _NUMBER, _OR_NUMBER),
             *(_BYTES, _OR_NUMBER, _OR_NUMBER, _TEXT, _OR_BYTES, _NUMBER),
@@ -175,6 +177,11 @@ def program(connection: Connection, hash_: str) -> ProgramRow | None:
     """Give a program by its hash."""
     rows = list(connection.execute(SQL["program"], (hash_,))) if is_text(hash_) else []
     return made(ProgramRow, rows[0]) if rows else None
+
+
+def programs(connection: Connection) -> list[ProgramUse]:
+    """Give all programs, and how many runs are on each."""
+    return [made(ProgramUse, row) for row in connection.execute(SQL["programs"])]
 
 
 def prune(cursor: Cursor, ended_before_us: int, limit: int) -> int:

@@ -22,6 +22,7 @@ from perdure.store.port import (
     Message,
     NewRun,
     ProgramRow,
+    ProgramUse,
     Query,
     Report,
     RunRow,
@@ -157,6 +158,10 @@ class SqliteStore:
     async def program(self, hash_: str) -> ProgramRow | None:
         """Give a program by its hash."""
         return await self._read(lambda it: rows.program(it, hash_))
+
+    async def programs(self) -> list[ProgramUse]:
+        """Give all programs by name and hash; goes through all runs once to count them."""
+        return await self._on_line(rows.programs)
 
     def version(self) -> int:
         """Give a number that changes when somebody has written.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import islice
 
 import apsw
@@ -111,7 +112,7 @@ def examine(
     told = {
         "write-ahead log": f"{_size(path + '-wal')} bytes",
         "store id": identity.store_id,
-        "created": identity.created_us,
+        "created": _date(identity.created_us),
         "generation": str(opening.GENERATION),
         "sqlite": apsw.sqlite_lib_version(),
         "owner": lock.holder(path),
@@ -175,6 +176,11 @@ def _damaged_rows(connection: Connection) -> Iterator[str]:
     for rid, seq, crc, body in connection.execute(SQL["all_facts"]):
         if not isinstance(body, bytes) or checksum(rid, seq, body) != crc:
             yield f"fact {seq} of run {rid} is not what was written"
+
+
+def _date(us: str) -> str:
+    when = datetime.fromtimestamp(int(us) // 1_000_000, UTC) if us.isdigit() else None
+    return us if when is None else f"{when:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _size(path: str) -> int:
