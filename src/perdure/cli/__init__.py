@@ -23,6 +23,8 @@ COMMANDS = {
     "start": "leave a run to whoever serves the store",
     "list": "list the runs of a store, newest first",
     "result": "say what a run ended with",
+    "show": "show the graph of a run, how every node stands, and what went wrong",
+    "watch": "follow a run until it ends",
     "log": "show what happened to a run, fact by fact",
     "signal": "send a signal to a run",
     "cancel": "ask a run to end",

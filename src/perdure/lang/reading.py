@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import CellType, FunctionType, ModuleType
 from typing import Any, cast
 
+import msgspec
+
 from perdure.errors import SourceUnproved
 from perdure.lang.capture import is_user_module
 from perdure.lang.graph import Graph
@@ -46,7 +48,8 @@ def graph_of_program(program: Program) -> Graph:
     source = cast("ModuleSource", main.source)
     names = program.parts.spaces.get(main.where.module, {})
     space = {name: _stand_in(program, at) for name, at in names.items()}
-    return _drawn(source.node_of(main.where), space, program.name, source.file, program.world)
+    graph = _drawn(source.node_of(main.where), space, main.name, source.file, program.world)
+    return msgspec.structs.replace(graph, name=program.name)
 
 
 def main_of(program: Program) -> Function:

@@ -61,7 +61,7 @@ class Stay:
         if not isinstance(call, Call):
             return "waiting", ""
         if call.not_before_us > now_us:
-            return "waiting", f"attempt {call.failures + 1} at {_clock(call.not_before_us)}"
+            return "waiting", f"again at {_clock(call.not_before_us)}"
         return "running", ""
 
     def part(self, now_us: int) -> Part:
