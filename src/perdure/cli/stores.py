@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from perdure.app import Perdure
 from perdure.errors import StoreUnreachable
@@ -57,12 +58,17 @@ def client(options: argparse.Namespace) -> Perdure:
     Who only asks must not make a store: a wrong path would look like an empty one.
     """
     where = store_of(options)
-    if not os.path.lexists(where):
+    if not Path(where).exists() or _is_empty(where):
         raise StoreUnreachable(
             f"there is no store `{where}`",
             remedy=f"name it with --store or {VARIABLE}; `perdure run` and `worker` make one",
         )
     return Perdure(where, serve=False, environment=options.env)
+
+
+def _is_empty(where: str) -> bool:
+    """Whether a file has nothing in it, nor in a log beside it: it would be made a store."""
+    return Path(where).stat().st_size == 0 and not Path(where + "-wal").exists()
 
 
 def serving(options: argparse.Namespace, told: Options) -> Perdure:

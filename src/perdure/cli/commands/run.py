@@ -47,7 +47,7 @@ class _Running:
         self.flow = flow
         self.live = Live(wanted=not options.json)
         self.begun = time.monotonic()
-        self.run_id = ""
+        self.run_id: str = options.id or ""
         self.hindered = ""
 
     async def serve(self) -> int:

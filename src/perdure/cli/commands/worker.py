@@ -58,11 +58,12 @@ async def _serve(app: Perdure, options: argparse.Namespace, flows: list[str]) ->
             telling.append(asyncio.ensure_future(_tell_turn(app, options)))
 
     try:
-        return await serve(app, ready=ready)
+        code = await serve(app, ready=ready)
     finally:
         for each in telling:
             each.cancel()
-        _tell(options, "stopped")
+    _tell(options, "stopped")
+    return code
 
 
 async def _tell_turn(app: Perdure, options: argparse.Namespace) -> None:
