@@ -417,8 +417,9 @@ class Perdure:
                 del self._waiting[rid]
 
     def _released(self, entry: Entry) -> None:
-        if self._waiting and entry.fact is not None:
-            for event in self._waiting.get(entry.fact.rid, ()):
+        about = entry.fact or entry.change
+        if self._waiting and about is not None:
+            for event in self._waiting.get(about.rid, ()):
                 event.set()
 
     def _tell_all(self) -> None:

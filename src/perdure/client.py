@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Generic, Protocol, TypeVar
@@ -20,6 +21,7 @@ from perdure.errors import (
     DamagedLog,
     DataRefused,
     NoSuchRun,
+    NotUpgraded,
     PerdureError,
     RunOver,
     RunStopped,
@@ -205,10 +207,44 @@ class Handle(Generic[R_co]):
         self._over_at = row.head
         await self._app.leave(Message(self.rid, "retry", body, f"retry:{row.head}"))
 
-    async def upgrade(self, *, actor: str = "") -> None:
-        """Have the run go on with the code that its workflow has in the process that owns it."""
+    async def upgrade(self, *, actor: str = "", timeout: Seconds | None = None) -> None:
+        """Have the run go on with the code that its workflow has in the process that owns it.
+
+        Waits for the owner's answer. A run that cannot be moved raises `NotUpgraded`, which says
+        which function stands in the way and why, and goes on as it was.
+        """
         demand_text(actor, "an actor")
-        await self._send("upgrade", msgspec.json.encode(Upgrade(actor)), None)
+        key = f"upgrade:{secrets.token_hex(8)}"
+        head = (await self._row()).head
+        await self._send("upgrade", msgspec.json.encode(Upgrade(actor)), key)
+        limit_s = None if timeout is None else microseconds(timeout, "timeout") / 1_000_000
+        limit = asyncio.timeout(limit_s)
+        try:
+            async with limit:
+                await self._upgraded(key, head)
+        except TimeoutError:
+            if limit.expired():
+                raise WaitedTooLong(
+                    f"nobody has moved run `{self.id}` within {timeout}",
+                    remedy="the request stays: whoever owns the run next answers it",
+                ) from None
+            raise
+
+    async def _upgraded(self, key: str, after: int) -> None:
+        with self._app.changes(self.rid) as changed:
+            while True:
+                changed.clear()
+                row = await self._row()
+                while page := await self._app.store.facts(self.rid, after, PAGE, images=False):
+                    if any(each.key == key for each in page):
+                        return
+                    after = page[-1].seq
+                why = None if row.result is None else values.decode(row.result)
+                if isinstance(why, NotUpgraded) and why.asked == key:
+                    raise why
+                if row.status > OPEN and row.status != STOPPED:
+                    raise RunOver(f"run `{self.id}` has ended before it could be moved")
+                await changed.wait()
 
     async def _send(self, kind: str, body: bytes, key: str | None) -> None:
         if key is not None:

@@ -182,6 +182,17 @@ class DamagedLog(PerdureError):
     code = "E313"
 
 
+class NotUpgraded(PerdureError):
+    """A run cannot be moved to other code; it goes on with the code that it has."""
+
+    code = "E314"
+
+    def __init__(self, what: str, *, remedy: str = "", asked: str = "") -> None:
+        self.asked = asked
+        """Which of several requests this answers."""
+        super().__init__(what, remedy=remedy)
+
+
 class CrashDiffers(PerdureError):
     """A run that crashed and came back did not do what it does when it is left alone."""
 

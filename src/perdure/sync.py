@@ -65,9 +65,13 @@ class Handle(Generic[R_co]):
         """Have a failed run go on from the await that failed; a stopped one from where it stood."""
         self._portal.run(self._handle.retry(actor=actor))
 
-    def upgrade(self, *, actor: str = "") -> None:
-        """Have the run go on with the code that its workflow has in the process that owns it."""
-        self._portal.run(self._handle.upgrade(actor=actor))
+    def upgrade(self, *, actor: str = "", timeout: Seconds | None = None) -> None:
+        """Have the run go on with the code that its workflow has in the process that owns it.
+
+        Waits for the owner's answer. A run that cannot be moved raises `NotUpgraded`, which says
+        which function stands in the way and why, and goes on as it was.
+        """
+        self._portal.run(self._handle.upgrade(actor=actor, timeout=timeout))
 
     def facts(self) -> builtins.list[Row]:
         """Give the whole log."""

@@ -27,6 +27,7 @@ from perdure.core.facts import (
     Signalled,
     Started,
     Stopped,
+    Upgraded,
 )
 
 COLOURS: dict[type[AnyFact], str] = {
@@ -38,6 +39,7 @@ COLOURS: dict[type[AnyFact], str] = {
     Cancelled: "yellow",
     Stopped: "magenta",
     Retried: "magenta",
+    Upgraded: "magenta",
 }
 PIPED_MAX = 500
 """How long a line may be that no terminal shows; `--json` shortens nothing."""
@@ -119,6 +121,10 @@ def _retried(tell: Teller, fact: Retried) -> str:
     return f"from fact {fact.back_to}{again}{_by(fact.actor)}"
 
 
+def _upgraded(_: Teller, fact: Upgraded) -> str:
+    return f"to program {fact.program[:12]} from {fact.before[:12]}{_by(fact.actor)}"
+
+
 def _by(actor: str) -> str:
     return f" by {actor}" if actor else ""
 
@@ -142,4 +148,5 @@ _ABOUT: dict[type[AnyFact], Callable[[Teller, Any], str]] = {
     Cancelled: _cancelled,
     Stopped: lambda _, fact: f"{fact.code} {fact.reason}",
     Retried: _retried,
+    Upgraded: _upgraded,
 }

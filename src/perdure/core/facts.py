@@ -106,6 +106,17 @@ class Retried(Fact, frozen=True, tag="retried.1"):
     actor: str = ""
 
 
+class Upgraded(Fact, frozen=True, tag="upgraded.1"):
+    """The run goes on with other code. Its row carries the run on that code: nothing else does."""
+
+    program: str
+    before: str
+    """The program that it had."""
+    seq: int
+    """The number of this row: a stop may lie between it and the last row that was folded."""
+    actor: str = ""
+
+
 AnyFact = (
     Started
     | Completed
@@ -117,6 +128,7 @@ AnyFact = (
     | Cancelled
     | Stopped
     | Retried
+    | Upgraded
 )
 
 

@@ -68,7 +68,7 @@ from perdure.core.object_forms import (
 from perdure.core.policy import DEFAULT_POLICY, Policy, RetryPolicy
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import Guard, Steps, Walk
-from perdure.core.remade import FUTURES, READING, RUN, WAKES, Reading, slots_of
+from perdure.core.remade import FUTURES, READING, RUN, WAKES, Gone, Reading, slots_of
 from perdure.core.run import RUNNING, Run
 from perdure.core.timers import Timer, Timers
 from perdure.errors import NotNow
@@ -430,6 +430,10 @@ def _itself(_: Writing, value: Any) -> Any:
     return value.__reduce__()
 
 
+def _gone(_: Writing, gone: Gone) -> Any:
+    raise NotNow(gone.why)
+
+
 def _raw(_: Writing, raw: Raw) -> Any:
     return R.raw, (bytes(raw),)
 
@@ -463,6 +467,7 @@ FORMS: dict[type, Form | None] = {
     property: _property,
     Raw: _raw,
     re.Match: match_form,
+    Gone: _gone,
     ModuleType: _module,
     GeneratorType: _coroutine,
     AsyncGeneratorType: _coroutine,

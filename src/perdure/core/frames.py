@@ -178,6 +178,12 @@ def has_begun(coro: Any) -> bool:
     return ".r" in coro.ag_frame.f_locals
 
 
+def awaited_by(coro: Any) -> Any:
+    """Give the coroutine that a coroutine awaits, be it through a wrapper that is made in C."""
+    inner = coro.cr_await
+    return behind(inner) if kind_of(inner) in WRAPPERS else inner
+
+
 def behind(wrapper: Any) -> Any:
     """Give what an awaiting wrapper, which is made in C, drives."""
     held = gc.get_referents(wrapper)

@@ -74,12 +74,16 @@ def take(run: Run, key: bytes) -> bytes:
 
 def restore(program: Program, image: bytes, key: bytes, host: Host | None = None) -> Run:
     """Give the run that an image was taken of, or raise `BadImage`; nothing has happened then."""
+    return read(Way(Run(program, host)), image, key)
+
+
+def read(way: Way, image: bytes, key: bytes) -> Run:
+    """Read an image in some way, into a run that has not begun."""
     payload = image[_MAC_BYTES:]
     if not hmac.compare_digest(_mac(key, payload), image[:_MAC_BYTES]):
         raise BadImage("the image was not written under this key, or has been changed since")
-    run = Run(program, host)
     try:
-        return _restored(run, payload)
+        return _restored(way, payload)
     except PerdureError:
         raise
     except Exception as error:
@@ -115,7 +119,7 @@ class Shared(NamedTuple):
     """The hash of the program, as images begin with it."""
     writer: pickle.Pickler
     """Knows the anchors: those who write begin with what it knows."""
-    reader: _Reader
+    reader: Reader
     forms: dict[type, Any]
     """How each kind of thing is written; lives as long as the program, for its classes do."""
 
@@ -132,8 +136,8 @@ class Anchors:
         self.stateful = [(at, built[at]) for at in mutable]
         # One that stands there twice is known by its first number.
         self.places = {id(built[at]): at for at in range(len(built) - 1, -1, -1)}
-        containers = _containers(run)
-        self.writer = self.shared.writer if not containers else _knowing(self.shared, containers)
+        plain = containers(run.program, built)
+        self.writer = self.shared.writer if not plain else _knowing(self.shared, plain)
 
 
 _NOWHERE = io.BytesIO()
@@ -141,15 +145,14 @@ _UNASKED = (dict, list, set, frozenset, tuple, str, bytes, bytearray)
 """What the pickler writes without asking."""
 
 
-def _containers(run: Run) -> list[Any]:
-    """Give the plain containers that the program built for a run."""
-    built = run.space.built
-    return [built[at] for at in run.program.mutable if type(built[at]) in _UNASKED]
+def containers(program: Program, built: list[Any]) -> list[Any]:
+    """Give the plain containers among what a program built for a run."""
+    return [built[at] for at in program.mutable if type(built[at]) in _UNASKED]
 
 
-def _knowing(shared: Shared, containers: list[Any]) -> pickle.Pickler:
+def _knowing(shared: Shared, plain: list[Any]) -> pickle.Pickler:
     table = shared.table.copy()
-    _number(table, containers)
+    _number(table, plain)
     return _primed(table)
 
 
@@ -173,14 +176,14 @@ def shared_of(program: Any) -> Shared:
     if known is not None:
         return known
     anchors = [UNSET, *ENGINE]
-    assert len(anchors) <= _FIRST_CODE
-    anchors += [None] * (_FIRST_CODE - len(anchors)) + program.codes
+    assert len(anchors) <= FIRST_CODE
+    anchors += [None] * (FIRST_CODE - len(anchors)) + program.codes
     anchors += _asked(program.referred) + program.referred
     table: dict[int, tuple[int, Any]] = {}
     _number(table, [*anchors, READING, RUN])
     named = engine_codes() | program.class_codes
     refs: dict[int, int | str] = {id(code): name for name, code in named.items()}
-    refs.update({id(code): _FIRST_CODE + i for i, code in enumerate(program.codes)})
+    refs.update({id(code): FIRST_CODE + i for i, code in enumerate(program.codes)})
     units = {
         id(code): (refs[id(code)], unit)
         for code in (*named.values(), *program.codes)
@@ -194,7 +197,7 @@ def shared_of(program: Any) -> Shared:
         units,
         bytes.fromhex(program.hash[:32]),
         _primed(table),
-        _Reader(b"", None, 0, anchors),
+        Reader(b"", None, 0, anchors),
         dict(FORMS),
     )
     return made
@@ -206,7 +209,7 @@ def _asked(referred: list[Any]) -> list[Any]:
     return [part for each in asked for part in (each.target, each.policy)]
 
 
-_FIRST_CODE = 128
+FIRST_CODE = 128
 """The number of the first code of the program: what the engine is made of may grow up to here."""
 
 
@@ -293,9 +296,12 @@ def _joined(
 
 _MINOR = sys.version_info[1]
 _encode_head = msgspec.msgpack.Encoder().encode
-_Told = list[tuple[int | str, int, int, tuple[int, ...]]]
+Told = list[tuple[int | str, int, int, tuple[int, ...]]]
+"""Of each frame: its code, at which await it stands, how it awaits the next one, its cells."""
+Frames = list[tuple[CodeType, int, int, tuple[int, ...]]]
+"""The same, with the code itself."""
 _decode_head = msgspec.msgpack.Decoder(
-    tuple[int, _Told, int, int, int, int, int, int, bool, int]
+    tuple[int, Told, int, int, int, int, int, int, bool, int]
 ).decode
 
 
@@ -344,7 +350,7 @@ def _state_of(run: Run, anchors: Anchors) -> tuple[Any, ...]:
 # --- reading
 
 
-class _Reader(pickle.Unpickler):
+class Reader(pickle.Unpickler):
     """The C unpickler, which finds nothing by name but what an image may name."""
 
     def __init__(self, body: bytes, known: Any, first: int, more: list[Any]) -> None:
@@ -382,35 +388,64 @@ def _primer(first: int, count: int) -> bytes:
     return b"\x80\x03" + b"".join(asked) + b"N."
 
 
-def _restored(run: Run, payload: bytes) -> Run:
+class Way:
+    """How an image is read: straight, by the program that it was taken of."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.program = run.program
+        """What the image was taken of."""
+
+    def begin(self, told: Told, cells: int) -> tuple[Reading, Frames]:
+        """Begin to read; give the frames as they will stand. There are so many cells."""
+        reading = Reading(self.run, shared_of(self.program))
+        frames = [(reading.code(ref), at, child, numbers) for ref, at, child, numbers in told]
+        return reading, frames
+
+    def reader(self, body: bytes, reading: Reading) -> Reader:
+        """Give what reads the body, and knows what was written as a number."""
+        shared = shared_of(self.program)
+        known = [reading, self.run, *containers(self.run.program, self.run.space.built)]
+        return Reader(body, shared.reader, len(shared.anchors), known)
+
+    def values(self, values: list[Any]) -> list[Any]:
+        """Give the locals of all frames, and what each awaits, as the frames will have them."""
+        return values
+
+    def contents(self, changed: Any) -> list[tuple[Any, Any]]:
+        """Give what is to be put into things that the program built."""
+        return [(self.run.space.built[at], content) for at, content in changed]
+
+
+def _restored(way: Way, payload: bytes) -> Run:
+    run = way.run
     run.context.run(CURRENT.set, run)
     run.context.run(run.program.prepare)
-    shared = shared_of(run.program)
-    end = _HEAD.size + _check_head(run.program, payload)
+    end = _HEAD.size + _check_head(way.program, payload)
     cells, head, *counts = _decode_head(payload[_HEAD.size : end])
     run.space = run.program.instantiate(run)
-    reading = Reading(run, shared)
+    reading, stood = way.begin(head, cells)
     entered = None if run.host is None else run.host.enter(run)
     try:
-        made = _begin_frames(run, reading, head)
+        made = _begin_frames(run, reading, stood)
     finally:
         if run.host is not None:
             run.host.leave(run, entered)
-    known = [reading, run, *_containers(run)]
-    reader = _Reader(payload[end:], shared.reader, len(shared.anchors), known)
+    reader = way.reader(payload[end:], reading)
     tasks, frames, state = reader.load()
     for number in range(cells):
         has, value = reader.load()
         if has:
             reading.cell(number).cell_contents = value
+    frames = way.values(frames)
     for walk, taken, length in reading.walks:
         walk.go_on(taken, length)
     for task in tasks:
         if type(task.coro) is int:
             task.coro = reading.coroutines[task.coro]
     run.tasks = {task.number: task for task in tasks}
-    _fill_run(run, counts, state)
-    _walk_in(run, head, made, frames)
+    _fill_run(way, counts, state)
+    _walk_in(run, stood, made, frames)
     return run
 
 
@@ -425,16 +460,15 @@ def _check_head(program: Program, payload: bytes) -> int:
     return int(length)
 
 
-def _begin_frames(run: Run, reading: Reading, head: list[Any]) -> list[tuple[Any, Any, Unit]]:
+def _begin_frames(run: Run, reading: Reading, stood: Frames) -> list[tuple[Any, Any, Unit]]:
     """Begin all frames, those of outer functions first: inner ones share their cells."""
-    made: list[Any] = [None] * len(head)
-    codes = [reading.code(ref) for ref, _, _, _ in head]
-    for i in sorted(range(len(head)), key=lambda i: _depth(codes[i])):
-        _, at, _, numbers = head[i]
-        unit = unit_of(codes[i])
+    made: list[Any] = [None] * len(stood)
+    for i in sorted(range(len(stood)), key=lambda i: _depth(stood[i][0])):
+        code, at, _, numbers = stood[i]
+        unit = unit_of(code)
         assert unit is not None
         space = reading.space(unit.module, own=unit.own)
-        closes = i > 0 and head[i - 1][2] == CLOSES
+        closes = i > 0 and stood[i - 1][2] == CLOSES
         run_in = run.context.copy().run
         coro, reentry = begin_again(unit, at, numbers, reading.cells, space, run_in, closes=closes)
         made[i] = (coro, reentry, unit)
@@ -446,7 +480,8 @@ def _depth(code: CodeType) -> int:
     return code.co_qualname.count("<locals>")
 
 
-def _fill_run(run: Run, counts: list[Any], state: tuple[Any, ...]) -> None:
+def _fill_run(way: Way, counts: list[Any], state: tuple[Any, ...]) -> None:
+    run = way.run
     *counts, run.timers.last = counts
     plain = state[: len(_PLAIN)]
     for name, value in zip((*_COUNTS, *_PLAIN), (*counts, *plain), strict=True):
@@ -459,18 +494,18 @@ def _fill_run(run: Run, counts: list[Any], state: tuple[Any, ...]) -> None:
     mailbox = run.mailbox
     mailbox.messages, mailbox.waiting, mailbox.keys = messages or {}, waiting or {}, keys or {}
     run.unseen.futures = dict.fromkeys(unseen)
-    for at, content in changed:
-        put_state(run.space.built[at], content)
+    for thing, content in way.contents(changed):
+        put_state(thing, content)
     if drawn is not None:
         run.random.setstate(drawn)
 
 
-def _walk_in(run: Run, head: list[Any], made: list[Any], frames: list[Any]) -> None:
+def _walk_in(run: Run, stood: Frames, made: list[Any], frames: list[Any]) -> None:
     """Let every frame walk back in to its await: outer ones reach the inner through their own."""
     first = 0
     for i, (_, reentry, unit) in enumerate(made):
         last = first + len(unit.saved[reentry.pc])
-        wait = Child(made[i + 1][1].step) if head[i][2] else frames[last]
+        wait = Child(made[i + 1][1].step) if stood[i][2] else frames[last]
         give_back(reentry, unit, frames[first:last], wait)
         first = last + 1
     roots = {id(task.coro) for task in run.tasks.values()}
@@ -478,7 +513,7 @@ def _walk_in(run: Run, head: list[Any], made: list[Any], frames: list[Any]) -> N
         stopped = task.context.run(task.coro.send, None)
         assert stopped is task.waits_on, "a restored task has to wait on what it waited on"
     for i, (coro, reentry, _) in enumerate(made):
-        if id(coro) not in roots and not (i and head[i - 1][2]):
+        if id(coro) not in roots and not (i and stood[i - 1][2]):
             with contextlib.suppress(StopIteration):  # a step of an asynchronous one ends so
                 run.context.copy().run(reentry.step.send, None)
     for _, reentry, _ in made:

@@ -54,13 +54,16 @@ class Reentry:
 class Unit:
     """One restorable function: how its frames are written down and entered again."""
 
-    __slots__ = ("cells", "code", "entering", "module", "own", "saved", "sites", "thread")
+    __slots__ = (
+        "cells", "code", "entering", "module", "own", "place", "saved", "sites", "thread"
+    )  # fmt: skip
 
     def __init__(self, module: str, outline: Outline, *, own: bool) -> None:
         self.module = module
         self.own = own
         """Whether it runs on the namespace of the run, not on that of its module."""
         self.sites = outline.sites
+        self.place = outline.place
         self.cells = sorted(outline.cells)
         self.saved = [
             () if site is None else (*outline.locals, *site.hidden) for site in outline.sites

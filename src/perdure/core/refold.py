@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perdure.core.effects import outline
-from perdure.core.facts import Retried, Row, Started, Stopped
+from perdure.core.facts import Retried, Row, Started, Stopped, Upgraded
 from perdure.core.loop import Host
 from perdure.core.run import Applied, Program, Run
 from perdure.errors import ClassChanged, Diverged, PerdureError, WrongFact
@@ -39,6 +39,11 @@ def fold_again(run: Run, row: Row) -> Applied:
         raise ClassChanged(
             f"{names} changed since the run began, and fact {row.seq} was folded before that",
             remedy="bring the old class back, or move the run to a program of today",
+        )
+    if isinstance(row.fact, Upgraded):
+        raise WrongFact(
+            f"row {row.seq} moves the run to other code: only the image in it leads on from there",
+            remedy="restore the store from a backup, or the key that the images have",
         )
     if row.seq != run.seq + 1 and not isinstance(row.fact, Retried):
         raise WrongFact(

@@ -11,7 +11,7 @@ import decimal
 import re
 import sys
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextvars import Context
 from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FunctionType, MethodType
 from typing import Any, cast
@@ -76,6 +76,15 @@ def _ended_steps() -> Any:
     return made
 
 
+class Gone:
+    """Stands for something that the new code of a run does not have; it is never written down."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
 class Reading:
     """What makes things again while an image is read."""
 
@@ -85,6 +94,10 @@ class Reading:
         self.coroutines: list[Any] = []
         self.cells: dict[int, CellType] = {}
         self.walks: list[tuple[Walk, int, int]] = []
+        self.things: list[Any] | None = None
+        """What the new program has in the place of what was built, when a run is moved."""
+        self.held: Callable[[Any, Any], Any] | None = None
+        """Gives the code and the cells that a function has from now on, when a run is moved."""
 
     def code(self, ref: int | str) -> CodeType:
         """Give code by its number, or by its name."""
@@ -102,7 +115,7 @@ class Reading:
 
     def built(self, at: int) -> Any:
         """Give what the program built for the run."""
-        return self.run.space.built[at]
+        return (self.run.space.built if self.things is None else self.things)[at]
 
     def part(self, name: str) -> Any:
         """Give a part of the run, or the run itself."""
@@ -134,6 +147,8 @@ class Reading:
 
     def function(self, code: Any, own: Any, module: str, cells: tuple[Any, ...]) -> FunctionType:
         """Give a function that the run made."""
+        if self.held is not None:
+            code, cells = self.held(code, cells)
         space = self.space(module, own=own)
         return FunctionType(code, space, code.co_name, None, cells)
 

@@ -34,6 +34,7 @@ from perdure.core.facts import (
     Signalled,
     Started,
     Stopped,
+    Upgraded,
 )
 from perdure.core.futures import CANCELLED, Future, Task
 from perdure.core.loop import Host, Loop, writable
@@ -477,6 +478,22 @@ def _retried(run: Run, fact: Retried) -> Callable[[], object]:
     return lambda: run.go_on(fact)
 
 
+def _upgraded(run: Run, fact: Upgraded) -> Callable[[], object]:
+    if run.main is None or run.outcome is not None:
+        raise Stale("a run that is not under way cannot go on with other code")
+    if fact.program != run.program.hash or fact.seq <= run.seq:
+        raise WrongFact(
+            f"row {fact.seq} moves the run to program {fact.program[:12]}, "
+            f"and this is {run.program.hash[:12]}",
+            remedy="only the image in that row leads on from it",
+        )
+
+    def count() -> None:
+        run.seq = fact.seq
+
+    return count
+
+
 FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Started: _started,
     Completed: _completed,
@@ -488,4 +505,5 @@ FOLD: dict[type[AnyFact], Callable[[Run, Any], Callable[[], object]]] = {
     Cancelled: _cancelled,
     Stopped: _stopped,
     Retried: _retried,
+    Upgraded: _upgraded,
 }

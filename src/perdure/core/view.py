@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from perdure.core.frames import awaited_by
 from perdure.core.run import Run
 
 
@@ -43,7 +44,7 @@ def _frames(coro: Any) -> list[FrameView]:
         shown = {name: value for name, value in frame.f_locals.items() if name.isidentifier()}
         if not code.co_filename.startswith(_OWN):
             found.append(FrameView(code.co_qualname, code.co_filename, frame.f_lineno, shown))
-        coro = coro.cr_await
+        coro = awaited_by(coro)
     return found
 
 

@@ -33,6 +33,8 @@ class Outline(NamedTuple):
     locals: tuple[str, ...]
     cells: tuple[str, ...]
     sites: tuple[Site | None, ...]
+    place: tuple[int, int]
+    """Line and column of the definition, or of the comprehension, that it was made from."""
 
 
 class Tail(NamedTuple):
@@ -74,7 +76,8 @@ class Lowering:
     def outline(self) -> Outline:
         """What an image has to know."""
         own = () if self.lean else [name for name in self.names if name not in self.cells]
-        return Outline(tuple(own), self.cells, self.sites)
+        place = (self.node.lineno, self.node.col_offset)
+        return Outline(tuple(own), self.cells, self.sites, place)
 
     def write_out(self) -> None:
         """Have the generator expressions be generators of their own, to be lowered in turn."""

@@ -31,6 +31,7 @@ class Site(NamedTuple):
     kind: str
     """`await`, `yield` or `from`."""
     hidden: tuple[str, ...]
+    column: int = 0
 
 
 _SITES: dict[type[ast.expr], str] = {
@@ -129,6 +130,7 @@ class Reenter:
             node.value.lineno,
             _SITES[type(node.value)],
             (*self.alive, *self.temps.alive(number, node)),
+            node.value.col_offset,
         )
         forward: Block = [made.assign(".at", made.constant(number)), node]
         waits = made.attribute(made.name(".r"), "wait")

@@ -107,6 +107,25 @@ class ModuleSource:
         given.append(("return", node.returns))
         return {name: ast.unparse(each) for name, each in given if each is not None}
 
+    def place_of(self, code: CodeType) -> tuple[int, int]:
+        """Say where the definition stands that restorable code of this module was made from."""
+        unit: Any = next((each for each in code.co_consts if hasattr(each, "place")), None)
+        if unit is not None:
+            place: tuple[int, int] = unit.place
+            return place
+        key = _key(code)
+        for codes in self._lowered.values():
+            for node, each in zip(self._nodes_of(key), codes.get(key, ()), strict=False):
+                if each is code:
+                    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        return code.co_firstlineno, -1
+
+    def definitions(self, qualname: str) -> Iterator[tuple[int, ast.AST]]:
+        """Give the definitions of a qualified name, each with the line that it begins at."""
+        for (name, line), node in _definitions(self.tree, ""):
+            if name == qualname:
+                yield line, node
+
     def node_of(self, where: Where) -> ast.AST | None:
         """Give the tree of a function."""
         nodes = self._nodes_of((where.qualname, where.line))

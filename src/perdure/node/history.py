@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perdure.core import image
 from perdure.core.effects import AnyEffect
-from perdure.core.facts import Retried, Row, Started, Stopped, decode_row
+from perdure.core.facts import Retried, Row, Started, Stopped, Upgraded, decode_row
 from perdure.core.refold import fold_again, in_force, refold
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, DamagedLog
@@ -70,7 +70,9 @@ def run_of(
 ) -> Run | None:
     """Give the run that a log, or the end of one, leads to; `None` if what is given is no use."""
     rows = in_force(rows_of(facts))
-    place = {row.seq: at for at, row in enumerate(rows)}
+    upgrades = [row.seq for row in rows if isinstance(row.fact, Upgraded)]
+    oldest = max(upgrades, default=0)
+    place = {row.seq: at for at, row in enumerate(rows) if row.seq >= oldest}
     for fact in reversed(facts):
         if fact.image is None or fact.seq not in place:
             continue
@@ -84,6 +86,12 @@ def run_of(
         return run
     if not rows or not isinstance(rows[0].fact, (Started, Retried)):
         return None
+    if upgrades:
+        raise DamagedLog(
+            f"run `{run_id}` was moved to other code in row {oldest}, and the image that goes on "
+            "from there cannot be used",
+            remedy="restore the store from a backup, or the key that the images have",
+        )
     return refold(program, rows, HOST)
 
 

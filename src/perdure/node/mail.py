@@ -7,7 +7,7 @@ One for a run that cannot take it now, but may later, stays until the run goes o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from perdure import values
 from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Signalled
 from perdure.errors import PerdureError, Stale
-from perdure.node import surgery
+from perdure.node import surgery, upgrading
 from perdure.node.flush import Entry
 from perdure.node.house import House
 from perdure.node.resident import Resident
@@ -137,8 +137,8 @@ class Mail:
         await node.loading.load([message.rid])  # it may have left the memory again meanwhile
         resident = node.residents.get(message.rid)
         try:
-            if message.kind in surgery.KINDS:
-                await surgery.KINDS[message.kind](node, message, self._take)
+            if message.kind in SURGERY:
+                await SURGERY[message.kind](node, message, self._take)
                 self.again = self.again or self._goes_on(message.rid)
             elif resident is not None:
                 fact = FACTS[message.kind](node, resident, message)
@@ -188,4 +188,9 @@ FACTS: dict[str, Callable[[Any, Resident, Message], AnyFact]] = {
     "signal": _signal,
     "cancel": _cancel,
     "outcome": _outcome,
+}
+
+SURGERY: dict[str, Callable[[Any, Any, Any], Awaitable[None]]] = {
+    "retry": surgery.retry,
+    "upgrade": upgrading.upgrade,
 }

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hmac
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 from perdure.core import bindings
 from perdure.core.run import Program
 from perdure.errors import BadProgram, NotAWorkflow, NotStorable, PerdureError
+from perdure.lang.diff import Difference, diff
 from perdure.lang.rebuilding import rebuild
 from perdure.lang.telling import text_of
 from perdure.registry import lookup
@@ -26,6 +27,7 @@ class Programs:
         self.key = key
         self.known: dict[str, Any] = {}
         self.written: set[str] = set()
+        self.differences: dict[tuple[str, str], Difference] = {}
 
     def new_row(self, program: Any) -> ProgramRow | None:
         """Give the row of a program, the first time that a run is started on it."""
@@ -34,6 +36,13 @@ class Programs:
         self.written.add(program.hash)
         self.known[program.hash] = program
         return row_of(program, self.key)
+
+    def difference(self, old: Program, new: Program) -> Difference:
+        """Give the difference of two programs; of a pair, it is worked out once."""
+        pair = old.hash, new.hash
+        if pair not in self.differences:
+            self.differences[pair] = diff(cast("Any", old), cast("Any", new))
+        return self.differences[pair]
 
     async def get(self, hash_: str, workflow: str) -> Program:
         """Give the program that a run was started on."""

@@ -270,7 +270,7 @@ class Recovery:
         if wake_us == ACTIVE:
             return False
         if wake_us != resident.stored_wake_us:
-            node.write_change(RunChange(resident.rid, 1, wake_us))
+            node.write_change(RunChange(resident.rid, 1, wake_us, result=resident.note))
         node.drop(resident)
         self.sleeps(resident.rid, wake_us)
         return True

@@ -47,8 +47,8 @@ class Resident:
 
     __slots__ = (
         "children", "durable_seq", "id", "image_bytes", "image_seq", "is_told_of", "last_seq",
-        "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s", "why_tail",
-        "workflow",
+        "note", "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s",
+        "why_tail", "workflow",
     )  # fmt: skip
 
     def __init__(self, rid: int, id_: str, workflow: str, run: Run) -> None:
@@ -75,6 +75,8 @@ class Resident:
         """Why the last image was not taken, if it was not."""
         self.is_told_of = False
         """Whether its row says why it cannot go on."""
+        self.note: bytes | None = None
+        """Why it was not moved to other code when that was last asked; it stays in its row."""
         self.touched_s = 0.0
         """When something last happened to it, by the node's own clock."""
 
@@ -124,12 +126,16 @@ class Resident:
             self.image_bytes = max(self.image_bytes, self.tail_bytes, LIMITS.image_small_bytes) * 2
             self.tail_bytes = 0
             return None
+        self.took(taken)
+        return taken
+
+    def took(self, taken: bytes) -> None:
+        """Note that an image of the run as it stands was taken."""
         self.why_tail = ""
         self.image_bytes = len(taken)
-        self.image_seq = run.seq
+        self.image_seq = self.run.seq
         self.tail_bytes = 0
         self.slow = False
-        return taken
 
     def wants_image(self) -> bool:
         """Whether the last image was small, or is outweighed by the facts after it."""
@@ -140,9 +146,11 @@ class Resident:
         )
 
 
-def fact_row(rid: int, seq: int, body: bytes, key: str | None = None) -> FactRow:
+def fact_row(
+    rid: int, seq: int, body: bytes, key: str | None = None, image: bytes | None = None
+) -> FactRow:
     """Give the row of a fact for the store, with a checksum that holds for this run and number."""
-    return FactRow(rid, seq, checksum(rid, seq, body), body, key)
+    return FactRow(rid, seq, checksum(rid, seq, body), body, key, image)
 
 
 def with_images(entries: Iterable[Entry], key: bytes) -> None:

@@ -6,8 +6,7 @@ came from outside meanwhile: outcomes of calls that were under way, and signals,
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -26,12 +25,13 @@ from perdure.core.facts import (
     Row,
     Signalled,
     Stopped,
+    Upgraded,
 )
 from perdure.core.refold import fold_again, in_force
 from perdure.core.run import Program, Run
 from perdure.errors import BadImage, PerdureError, Stale, WrongFact
 from perdure.node.flush import Entry
-from perdure.node.history import log_of, rows_of, run_of
+from perdure.node.history import log_of, program_at, rows_of, run_of
 from perdure.node.host import HOST
 from perdure.node.house import House
 from perdure.node.resident import WORKFLOW, Resident
@@ -52,12 +52,13 @@ class Origin(msgspec.Struct, frozen=True):
     """Whether code of the workflow itself failed: the row after it is folded again."""
 
 
-class _Log:
-    """A run's log, and the run at any row of it."""
+class Log:
+    """A run's log, and the run at any row of it, on the program that it had there."""
 
-    def __init__(self, row: RunRow, program: Program, facts: list[FactRow], key: bytes) -> None:
+    def __init__(self, row: RunRow, facts: list[FactRow], key: bytes) -> None:
         self.row = row
-        self.program = program
+        self.programs: dict[str, Program] = {}
+        self.missing: dict[str, PerdureError] = {}
         self.facts = facts
         self.key = key
         self.all = list(rows_of(facts))
@@ -68,13 +69,36 @@ class _Log:
 
     def at(self, seq: int) -> Run:
         """Give the run as it stood at a row; 0 is before it began."""
-        if seq == 0:
-            return Run(self.program, HOST)
         facts = [each for each in self.facts if each.seq <= seq]
-        run = run_of(self.program, self.row.id, facts, self.key, _ignore)
+        hash_ = program_at(facts or self.facts[:1]) or self.row.program
+        if hash_ in self.missing:
+            raise self.missing[hash_]
+        if seq == 0:
+            return Run(self.programs[hash_], HOST)
+        run = run_of(self.programs[hash_], self.row.id, facts, self.key, _ignore)
         if run is None:
             raise WrongFact(f"nothing leads to row {seq} of run `{self.row.id}`")
         return run
+
+    def now(self) -> Run:
+        """Give the run as it stands."""
+        return self.at(self.last)
+
+    def image(self) -> bytes | None:
+        """Give the image of the run as it stands, if its last row has one."""
+        return next((each.image for each in self.facts if each.seq == self.last), None)
+
+
+async def log_with_programs(node: House, row: RunRow) -> Log:
+    """Give the log of a run with every program that it ever had."""
+    log = Log(row, await log_of(node.store, row.rid), node.key)
+    named = [getattr(each.fact, "program", "") for each in log.all]
+    for hash_ in dict.fromkeys(each for each in (row.program, *named) if each):
+        try:
+            log.programs[hash_] = await node.programs.get(hash_, row.workflow)
+        except PerdureError as error:
+            log.missing[hash_] = error
+    return log
 
 
 def _ignore(_: BadImage) -> None:
@@ -92,9 +116,8 @@ async def retry(node: House, message: Message, take: Take) -> None:
         return
     row = stored[0].run
     try:
-        program = await node.programs.get(row.program, row.workflow)
-        log = _Log(row, program, await log_of(node.store, row.rid), node.key)
-        end = log.at(log.last)
+        log = await log_with_programs(node, row)
+        end = log.now()
         origin = origin_of(log, end)
         run = log.at(origin.back_to)
     except PerdureError as error:
@@ -102,15 +125,22 @@ async def retry(node: House, message: Message, take: Take) -> None:
         take(message, None)
         return
     actor = msgspec.json.decode(message.body, type=Retry).actor
-    later = list(_from_outside(log, origin, set(run.calls) - {origin.call}))
+    later = list(from_outside(log, origin, set(run.calls) - {origin.call}))
     fact = Retried(node.now_us(), origin.back_to, row.head + 1, end.calls_made, origin.call, actor)
     had_ended = end.outcome is not None
     end.drop()
     resident = node.loading.adopt(row, run)
     entry = node.fold(resident, fact, key=message.key)
     take(message, entry)
-    if entry.change is None:
-        entry.change = RunChange(row.rid, RUNNING, ACTIVE)
+    change = entry.change or RunChange(row.rid, RUNNING, ACTIVE)
+    entry.change = msgspec.structs.replace(change, program=run.program.hash)
+    await go_on(node, resident, entry, later, had_ended=had_ended)
+
+
+async def go_on(
+    node: House, resident: Resident, entry: Entry, later: list[AnyFact], *, had_ended: bool = False
+) -> None:
+    """Fold what came meanwhile, and see to it that what the run waits for is under way."""
     entries = [entry, *_fold_again(node, resident, later)]
     if had_ended:
         entries += _begin_again(node, resident)
@@ -119,15 +149,14 @@ async def retry(node: House, message: Message, take: Take) -> None:
         await node.loading.reconcile(resident, fresh=True, asked=frozenset(asked))
 
 
-def origin_of(log: _Log, end: Run) -> Origin:
+def origin_of(log: Log, end: Run) -> Origin:
     """Find the await that failed: the call whose error the run ended with, or was caused by it."""
     rows = log.rows
     if end.outcome is None:
         return Origin(log.last)  # it was stopped
     for begin in _begins(rows):
         run = log.at(begin)
-        found = _call_that_failed(run, [row for row in rows if row.seq > begin])
-        run.drop()
+        found = _call_that_failed(log, run, [row for row in rows if row.seq > begin])
         if found is not None:
             return found
     for at, row in enumerate(rows):
@@ -145,19 +174,22 @@ def _begins(rows: Sequence[Row]) -> Iterator[int]:
     yield rows[0].seq
 
 
-def _call_that_failed(run: Run, rows: Sequence[Row]) -> Origin | None:
+def _call_that_failed(log: Log, run: Run, rows: Sequence[Row]) -> Origin | None:
     failed: dict[int, Origin] = {}
     held: list[BaseException] = []
     for row in rows:
+        if isinstance(row.fact, Upgraded):  # nothing is folded into it
+            run.drop()
+            run = log.at(row.seq)
+            continue
         call, before = _call_of(run, row.fact), run.seq
         fold_again(run, row)
         if call is not None and call.call not in run.calls and call.error is not None:
             failed[id(call.error)] = Origin(before, call.call)
             held.append(call.error)
-    for error in _behind(run.error):
-        if id(error) in failed:
-            return failed[id(error)]
-    return None
+    error = run.error
+    run.drop()
+    return next((failed[id(each)] for each in _behind(error) if id(each) in failed), None)
 
 
 def _call_of(run: Run, fact: AnyFact) -> Call | None:
@@ -184,7 +216,7 @@ def _behind(error: BaseException | None) -> list[BaseException]:
     return found
 
 
-def _from_outside(log: _Log, origin: Origin, open_calls: set[int]) -> Iterator[AnyFact]:
+def from_outside(log: Log, origin: Origin, open_calls: set[int]) -> Iterator[AnyFact]:
     """Give what came from outside after that, and still holds where the run goes on."""
     for row in log.all:
         fact = row.fact
@@ -220,6 +252,3 @@ def _begin_again(node: House, resident: Resident) -> Iterator[Entry]:
         if call.target.kind == WORKFLOW and is_gone:
             lost = Lost(node.now_us(), call.call, call.token, counted=False)
             yield node.fold(resident, lost)
-
-
-KINDS: dict[str, Callable[[Any, Any, Any], Awaitable[None]]] = {"retry": retry}

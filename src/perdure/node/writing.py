@@ -79,7 +79,7 @@ class Writing:
                 wake = resident.wake_us(self.node.now_us())
                 if wake < resident.stored_wake_us:
                     resident.stored_wake_us = wake
-                    entry.change = RunChange(resident.rid, RUNNING, wake)
+                    entry.change = RunChange(resident.rid, RUNNING, wake, result=resident.note)
 
     def send(self) -> None:
         """Write the batch, here and now if the store does not suspend."""
