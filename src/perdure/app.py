@@ -48,6 +48,7 @@ from perdure.store.port import (
     Report,
     RunRow,
     Store,
+    Writer,
 )
 from perdure.workflows import Workflow
 
@@ -159,12 +160,12 @@ class Perdure:
         """What proves that images and programs of the store are its own."""
         return self._key
 
-    async def _own(self, writer: Any) -> None:
+    async def _own(self, writer: Writer, *, patient: bool = False) -> None:
         owner = Owner(self.store, writer, self._key, self.options)
         owner.node.observers.append(self._released)
         self.owner = owner
         try:
-            await owner.begin()
+            await owner.begin(patient=patient)
             self.owning.set()
         finally:
             self._tell_all()
@@ -179,7 +180,7 @@ class Perdure:
                 await _link_all()
                 writer = await self.store.writer(wait=True)
                 if writer is not None:
-                    await self._own(writer)
+                    await self._own(writer, patient=True)
             except StoreError as error:
                 self.options.warn(f"runs cannot be taken over for now: {error}")
                 await self._let_go()

@@ -77,6 +77,15 @@ async def test_a_new_run_whose_id_is_taken_leaves_nothing(store, writer):
 
 
 @with_store
+async def test_children_of_a_new_run_whose_id_is_taken_leave_nothing_either(store, writer):
+    await writer.flush(Batch(runs=[new(1, "a")], facts=[fact(1, 1)]))
+    runs = [new(2, "a"), new(3, "a/1", parent=2), new(4, "a/1/1", parent=3), new(5, "b", parent=1)]
+    batch = Batch(runs=runs, facts=[fact(2, 1), fact(3, 1), fact(4, 1), fact(5, 1)])
+    assert (await writer.flush(batch)).refused == {2, 3, 4}
+    assert await writer.heads([1, 2, 3, 4, 5]) == {1: 1, 2: 0, 3: 0, 4: 0, 5: 1}
+
+
+@with_store
 async def test_a_number_that_is_taken_refuses_a_new_run_too(store, writer):
     await writer.flush(Batch(runs=[new(1, "a")]))
     assert (await writer.flush(Batch(runs=[new(1, "b")], facts=[fact(1, 1)]))).refused == {1}
@@ -172,7 +181,7 @@ async def test_every_column_of_a_run_comes_back(store, writer):
         parent_call=2,
         attrs='{"a":"b"}',
     )
-    await writer.flush(Batch(runs=[run]))
+    await writer.flush(Batch(runs=[new(4), run]))
     [row] = await store.find(["child"])
     told = msgspec.structs.asdict(run) | {"ended_us": None, "result": None, "head": 0}
     assert msgspec.structs.asdict(row) == told

@@ -37,7 +37,7 @@ def test_runs_of_a_dead_writer_go_to_another_and_it_writes_no_more(named):
         await one.flush(Batch(runs=[new(1)], facts=[fact(1, 1)]))
         database.declare_dead(one, two if named else None)
         assert await two.due((-1, 0), 0, 9) == [(0, 1)]
-        for step in (one.flush(Batch(facts=[fact(1, 2)])), one.renew()):
+        for step in (one.flush(Batch(facts=[fact(1, 2)])), one.renew(), one.heads([1])):
             with pytest.raises(Fence):
                 await step
         await two.flush(Batch(facts=[fact(1, 2)]))

@@ -150,7 +150,7 @@ class Call(Future):
                 remedy="it may be what kills its worker: look at the logs of the workers",
             )
         else:
-            self.dispatch(0)
+            self.dispatch(self.not_before_us if self.not_before_us > self.run.now_us else 0)
             return
         self.close()
         self.set_exception(error)

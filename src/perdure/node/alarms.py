@@ -44,6 +44,13 @@ class Alarms:
         delay_s = min(max(0, due_us - self.now_us()) / 1_000_000, 86_400)
         self.handle = self.loop.call_later(delay_s, self._rung)
 
+    def look(self) -> None:
+        """Ring if it is time: the clock may have been set, or the machine have slept."""
+        if self.heap and self.heap[0][0] <= self.now_us():
+            if self.handle is not None:
+                self.handle.cancel()
+            self._rung()
+
     def _rung(self) -> None:
         self.handle = None
         now_us = self.now_us()

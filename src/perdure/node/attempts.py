@@ -19,7 +19,7 @@ from msgspec import Raw
 from perdure import values
 from perdure.core.calls import Call
 from perdure.core.effects import Dispatch, Revoke, arguments_of
-from perdure.core.facts import Completed, Failed, Lost, Progressed
+from perdure.core.facts import Completed, Failed, Lost, Progressed, decode_row
 from perdure.errors import (
     ActionTimeout,
     HolderLost,
@@ -38,7 +38,7 @@ from perdure.node.processes import Died, Processes
 from perdure.node.resident import ACTION, Resident
 from perdure.node.threads import Threads
 from perdure.registry import lookup
-from perdure.store.port import RUNNING, RunChange
+from perdure.store.port import RUNNING, FactRow, Fence, RunChange
 
 Key = tuple[int, int]
 """A run and a call of it."""
@@ -318,6 +318,12 @@ class Attempts:
         kinds = Completed if kind == "completed" else Failed
         return kinds(now_us(), call, token, raw)
 
+    def undo(self, row: FactRow) -> None:
+        """An outcome will not be written after all: its attempt was made, and is lost."""
+        fact = decode_row(row.body).fact
+        if isinstance(fact, (Completed, Failed)):
+            self.left[row.rid, fact.call] = fact.token
+
     # --- what comes of it
 
     def settle(self, resident: Resident, effect: Dispatch, held: Held, fact: Outcome) -> None:
@@ -336,7 +342,7 @@ class Attempts:
             if held.progress is not None and not isinstance(fact, Completed):
                 self._note(resident, effect, held, is_last=True)
             node.fold(owner, fact)
-        except Stale:
+        except (Stale, Fence):
             return
         except PerdureError as error:  # the outcome cannot be read here: it failed
             node.fold(owner, self._failed(effect, error))

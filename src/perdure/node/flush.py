@@ -32,8 +32,8 @@ class Entry:
     """One fold's part of a batch: its row, what goes with it, and what is released after it."""
 
     __slots__ = (
-        "atom", "change", "consumed", "effects", "fact", "messages", "new_run", "owner", "program",
-        "size", "waiters",
+        "about", "atom", "change", "consumed", "effects", "fact", "messages", "new_run", "owner",
+        "program", "size", "waiters",
     )  # fmt: skip
 
     def __init__(self, owner: Any, fact: FactRow | None, effects: Any = ()) -> None:
@@ -42,6 +42,8 @@ class Entry:
         self.effects = effects
         self.atom = 0
         """Entries of one atom caused each other: they are written together or not at all."""
+        self.about = 0
+        """The run that it is about, if it writes nothing of one but would be wrong without it."""
         self.new_run: NewRun | None = None
         self.change: RunChange | None = None
         self.consumed = 0
@@ -51,21 +53,25 @@ class Entry:
         self.size = _OVERHEAD_BYTES + (len(fact.body) if fact is not None else 0)
 
     @property
-    def rid(self) -> int | None:
-        """The run of which it says anything."""
+    def rid(self) -> int:
+        """The run of which it says anything; 0 if of none."""
         if self.fact is not None:
             return self.fact.rid
-        return None if self.change is None else self.change.rid
+        return self.about if self.change is None else self.change.rid
 
 
 class Recovered(msgspec.Struct, frozen=True):
     """What to do with runs after the heads of all of them were read."""
 
-    release: list[Entry]
+    release: list[Entry] = []
     """They are durable after all: carry their effects out."""
-    resend: bool
-    """They are absent: `next` gives the same bytes again."""
-    reload: frozenset[int]
+    refused: frozenset[int] = frozenset()
+    """New runs among them whose id was taken."""
+    resend: bool = False
+    """They are absent: `again` gives the same bytes."""
+    lost: list[Entry] = []
+    """They are given up, because of the next."""
+    reload: frozenset[int] = frozenset()
     """What the store has of these runs is neither: drop them and load them again."""
 
 
@@ -192,20 +198,35 @@ class Pipeline:
         )
         landed = [rid for rid in after if heads.get(rid, 0) == after[rid]]
         self.state = IN_FLIGHT
-        if len(landed) == len(after) and after:
-            return Recovered(self._landed(), resend=False, reload=torn)
-        if not landed and not torn.intersection(after):
-            return Recovered([], resend=True, reload=torn)
-        self._landed()
-        return Recovered([], resend=False, reload=torn | frozenset(after))
+        absent = frozenset(after).difference(landed)
+        new = {entry.new_run.rid for entry in self.flying if entry.new_run is not None}
+        if torn:
+            # Somebody else has written, or the store was put back: nothing here can be relied on.
+            return Recovered(lost=self._landed(), reload=torn | frozenset(after))
+        if landed and absent <= new:  # a batch is written as a whole, but for ids that are taken
+            return Recovered(release=self._landed(), refused=absent)
+        if not landed:
+            return Recovered(resend=True)
+        return Recovered(lost=self._landed(), reload=frozenset(after))
+
+    def bound(self, rids: frozenset[int]) -> frozenset[int]:
+        """Give these runs, and all that what waits to be written of them has to be written with."""
+        waiting = [*(entry for part in self.parts for entry in part), *self.gathering]
+        size = -1
+        while size != len(rids):
+            size = len(rids)
+            atoms = {entry.atom for entry in waiting if entry.rid in rids}
+            rids |= {entry.rid for entry in waiting if entry.atom in atoms and entry.rid}
+        return rids
 
     def forget(self, rids: frozenset[int]) -> list[Entry]:
-        """Give up what waits to be written of some runs, because they are dropped."""
-        dropped: list[Entry] = []
-        self.gathering = deque(_keep(self.gathering, rids, dropped))
-        self.parts = deque(
-            kept for part in self.parts if (kept := list(_keep(part, rids, dropped)))
-        )
+        """Give up what waits to be written of some runs, `bound` ones, for they are dropped."""
+        waiting = [*(entry for part in self.parts for entry in part), *self.gathering]
+        atoms = {entry.atom for entry in waiting if entry.rid in rids}
+        dropped = [entry for entry in waiting if entry.atom in atoms]
+        parts = ([each for each in part if each.atom not in atoms] for part in self.parts)
+        self.parts = deque(part for part in parts if part)
+        self.gathering = deque(each for each in self.gathering if each.atom not in atoms)
         self.undurable_bytes -= sum(entry.size for entry in dropped)
         return dropped
 
@@ -279,11 +300,3 @@ def _span(entries: list[Entry]) -> tuple[dict[int, int], dict[int, int]]:
             before.setdefault(entry.fact.rid, entry.fact.seq - 1)
             after[entry.fact.rid] = entry.fact.seq
     return before, after
-
-
-def _keep(entries: Any, rids: frozenset[int], dropped: list[Entry]) -> Any:
-    for entry in entries:
-        if entry.fact is not None and entry.fact.rid in rids:
-            dropped.append(entry)
-        else:
-            yield entry

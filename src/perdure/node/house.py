@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from contextvars import Context
 from typing import Any, Protocol
 
@@ -48,8 +48,12 @@ class Attending(Protocol):
 class Loading(Protocol):
     """Bringing runs into memory, as those see it who need them there."""
 
-    async def load(self, rids: Collection[int]) -> None:
+    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
         """Bring runs into memory, unless they are there."""
+        ...
+
+    async def written(self, rids: frozenset[int]) -> None:
+        """Wait until nothing of these runs is on its way to the store."""
         ...
 
     def adopt(self, row: RunRow, run: Run) -> Resident:
@@ -137,6 +141,18 @@ class House(Protocol):
 
     def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> Entry:
         """Take a run out that cannot go on."""
+        ...
+
+    def forget(self, rids: frozenset[int], why: Exception) -> frozenset[int]:
+        """Drop runs, and all that are bound to them, with everything that is not written."""
+        ...
+
+    def give_up(self, entries: Iterable[Entry], why: Exception) -> None:
+        """Undo what was done in the belief that these entries would be written."""
+        ...
+
+    def load_again(self, rids: frozenset[int], *, fresh: bool = False) -> None:
+        """Bring runs back that were dropped."""
         ...
 
     def stop_row(

@@ -14,7 +14,7 @@ import msgspec
 
 from perdure import values
 from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Signalled
-from perdure.errors import PerdureError, Stale
+from perdure.errors import PerdureError, Stale, StoreError
 from perdure.node import surgery, upgrading
 from perdure.node.flush import Entry
 from perdure.node.house import House
@@ -48,15 +48,26 @@ class Mail:
         if entry.consumed:
             self.under_way.discard(entry.consumed)
 
+    def undo(self, entry: Entry) -> None:
+        """What would have taken a message out is not written: it is still there, to be read."""
+        if entry.consumed:
+            self.under_way.discard(entry.consumed)
+            self.again = True
+
     async def read(self) -> None:
         """Fold everything that waits in the inbox; one reader at a time."""
         if self.reading is not None:
             self.again = True
             return
         self.reading = asyncio.get_running_loop().create_future()
+        self.again = True
         try:
-            while await self._page() or self.again:
+            while self.again:
                 self.again = False
+                self.again = await self._page() or self.again
+        except BaseException:
+            self.again = True
+            raise
         finally:
             self.reading.set_result(None)
             self.reading = None
@@ -100,9 +111,9 @@ class Mail:
 
     async def _begin(self, starts: list[Message]) -> None:
         node = self.node
-        stored = {
-            each.run.rid: each.run for each in await node.writer.load([m.rid for m in starts])
-        }
+        rids = [message.rid for message in starts]
+        await node.loading.written(frozenset(rids))
+        stored = {each.run.rid: each.run for each in await node.writer.load(rids)}
         for message in starts:
             row = stored.get(message.rid)
             if row is None or row.status != PENDING or row.rid in node.residents:
@@ -147,6 +158,8 @@ class Mail:
                 self.kept[message.n] = message.rid
             else:
                 self._consume(message)  # the run is over: too late
+        except StoreError:
+            raise  # it is read again when the store can be read
         except Stale:
             self._consume(message)
         except (PerdureError, *_BAD) as error:
@@ -162,6 +175,7 @@ class Mail:
 
     def _consume(self, message: Message) -> None:
         entry = Entry(None, None)
+        entry.about = message.rid  # too late because of what is not durable yet, perhaps
         self.node.gathering.add(entry)
         self._take(message, entry)
 

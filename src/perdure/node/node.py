@@ -14,7 +14,8 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -37,7 +38,7 @@ from perdure.core.facts import (
     encode_row,
 )
 from perdure.core.run import Program, Run
-from perdure.errors import Broken, PerdureError, Stale, Stuck
+from perdure.errors import Broken, PerdureError, Stale, StoreError, Stuck
 from perdure.node.alarms import Alarms
 from perdure.node.attempts import Attempts
 from perdure.node.flush import FENCED, Entry
@@ -77,6 +78,8 @@ from perdure.store.port import (
 
 ENDED = {"completed": COMPLETED, "failed": FAILED, "cancelled": CANCELLED}
 _SLOW_S = 0.02
+MARK_BITS = 10
+"""So many bits of the number of a run say which node gave it."""
 
 
 class Node:
@@ -113,7 +116,7 @@ class Node:
         self.draining = False
         self.spawned: set[asyncio.Task[None]] = set()
         self.last_rid = 0
-        self.mark = secrets.randbits(10)
+        self.mark = secrets.randbits(MARK_BITS)
         """Sets the numbers that this node gives apart from those of another."""
         keep_from_forks(self)
 
@@ -142,6 +145,19 @@ class Node:
         self.spawned.add(task)
         task.add_done_callback(self._spawned_done)
 
+    async def insist(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something that reads the store, again and again while it is out of reach."""
+        while True:
+            try:
+                await work()
+            except Fence:
+                self.fence()
+            except StoreError as error:
+                self.options.warn(f"the store cannot be read for now: {error}")
+                await asyncio.sleep(self.options.retry_s)
+                continue
+            return
+
     def _spawned_done(self, task: asyncio.Task[None]) -> None:
         self.spawned.discard(task)
         if not task.cancelled() and task.exception() is not None:
@@ -157,6 +173,8 @@ class Node:
         What it causes in other runs of this node is folded too, and written with it.
         """
         run = resident.run
+        if self.pipeline.state == FENCED:
+            raise Fence("another process owns the runs now", remedy="ask again: it will be heard")
         begun = time.perf_counter()
         self.folding = (resident, begun)
         try:
@@ -170,11 +188,11 @@ class Node:
         except PerdureError as error:
             if run.broken is None:
                 raise  # the fact does not fit, and nothing has changed
-            return self.stop(resident, error, fact)
+            return self.stop(resident, error, fact, atom)
         except BaseException as error:  # noqa: BLE001 — whatever it was, only this run stops
-            return self.stop(resident, self._why_stopped(error), fact)
+            return self.stop(resident, self._why_stopped(error), fact, atom)
         if self.interrupt:
-            return self.stop(resident, self._why_stopped(Broken("")), fact)
+            return self.stop(resident, self._why_stopped(Broken("")), fact, atom)
         resident.touched_s = begun
         if time.perf_counter() - begun > _SLOW_S:
             resident.slow = True
@@ -203,14 +221,22 @@ class Node:
             self.interrupt = ""
         return error
 
-    def stop(self, resident: Resident, error: BaseException, fact: AnyFact | None) -> Entry:
+    def stop(
+        self, resident: Resident, error: BaseException, fact: AnyFact | None, atom: int = 0
+    ) -> Entry:
         """Take a run out that cannot go on; what it did stays, and why is written down."""
-        entry = self.stop_row(resident.rid, resident.id, resident.last_seq, error, fact)
+        entry = self.stop_row(resident.rid, resident.id, resident.last_seq, error, fact, atom)
         self.drop(resident)
         return entry
 
     def stop_row(
-        self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
+        self,
+        rid: int,
+        id_: str,
+        head: int,
+        error: BaseException,
+        fact: AnyFact | None = None,
+        atom: int = 0,
     ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
         why = f"{type(error).__name__}: {error}"
@@ -221,7 +247,7 @@ class Node:
         entry.change = RunChange(
             rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
         )
-        self.writing.add(entry)
+        self.writing.add(entry, atom)
         self.options.warn(f"run `{id_}` is stopped: {why}")
         return entry
 
@@ -235,7 +261,8 @@ class Node:
 
     def new_rid(self) -> int:
         """Give a number for a new run: larger than all that this process gave, ordered by time."""
-        self.last_rid = max(self.last_rid + 1, (self.now_us() << 10) | self.mark)
+        now = (self.now_us() << MARK_BITS) | self.mark
+        self.last_rid = max(self.last_rid + (1 << MARK_BITS), now)
         return self.last_rid
 
     def begin_run(
@@ -254,6 +281,7 @@ class Node:
         """Fold the first fact of a run; `stored` if its row is there already."""
         resident = Resident(row.rid, row.id, row.workflow, Run(program, HOST))
         resident.parent = parent
+        resident.is_stored = stored
         self.residents[row.rid] = resident
         own_atom = atom or self.pipeline.new_atom()
         fact = Started(self.now_us(), program.hash, args, seed, zone, row.id)
@@ -337,13 +365,9 @@ class Node:
             entry.messages = [*(entry.messages or ()), message]
             return
         parent.children.pop(call, None)
-        waiting = parent.run.calls.get(call)
-        if waiting is None or waiting.token != token:
-            return
-        if effect.status == "completed":
-            self.fold(parent, Completed(self.now_us(), call, token, effect.value), atom=entry.atom)
-        else:
-            self.fold(parent, Failed(self.now_us(), call, token, effect.value), atom=entry.atom)
+        outcome = Completed if effect.status == "completed" else Failed
+        with suppress(Stale):
+            self.fold(parent, outcome(self.now_us(), call, token, effect.value), atom=entry.atom)
 
     def _send_inside(self, message: Message, atom: int) -> None:
         entry = Entry(None, None)
@@ -392,6 +416,7 @@ class Node:
                     continue
                 if resident is not None:
                     resident.durable_seq = fact.seq
+                    resident.is_stored = True
             for effect in entry.effects:
                 _RELEASE[type(effect)](self, resident, effect)
             if resident is not None and len(resident.run.calls) == len(resident.children):
@@ -405,19 +430,21 @@ class Node:
 
     def _refused_run(self, entry: Entry) -> None:
         assert entry.fact is not None
-        resident = self.residents.get(entry.fact.rid)
-        if resident is not None:
-            self.pipeline.forget(frozenset((resident.rid,)))
-            self.drop(resident)
-            if resident.parent is not None:
-                self._refused_child(resident.parent)
-        fail_waiters(entry, Taken(f"run {entry.fact.rid}"))
+        rid = entry.fact.rid
+        resident = self.residents.get(rid)
+        taken = Taken(f"run {rid}")
+        fail_waiters(entry, taken)
+        others = self.forget(frozenset((rid,)), taken) - {rid}
+        if others:
+            self.load_again(others)
+        if resident is not None and resident.parent is not None:
+            self._refused_child(resident.parent)
 
     def _refused_child(self, by: Parent) -> None:
         """The id of a child is that of somebody else's run: another one is begun."""
         parent = self.residents.get(by.rid)
         if parent is None:
-            self.spawn(self.recovery.load([by.rid]))
+            self.load_again(frozenset((by.rid,)))
             return
         parent.children.pop(by.call, None)
         call = parent.run.calls.get(by.call)
@@ -459,16 +486,35 @@ class Node:
             fail_waiters(entry, Fence("another process owns the runs now"))
         for resident in list(self.residents.values()):
             self.drop(resident)
+        for task in self.spawned:
+            task.cancel()
         self.on_fenced()
 
-    def forget(self, rids: frozenset[int]) -> None:
-        """Drop runs with everything of them that is not written."""
-        for entry in self.pipeline.forget(rids):
-            fail_waiters(entry, Unclear("the run is loaded again"))
+    def forget(self, rids: frozenset[int], why: Exception) -> frozenset[int]:
+        """Drop runs, and all that are bound to them, with everything that is not written."""
+        rids = self.pipeline.bound(rids)
+        self.give_up(self.pipeline.forget(rids), why)
         for rid in rids:
             resident = self.residents.get(rid)
             if resident is not None:
                 self.drop(resident)
+        return rids
+
+    def give_up(self, entries: Iterable[Entry], why: Exception) -> None:
+        """Undo what was done in the belief that these entries would be written."""
+        for entry in entries:
+            fail_waiters(entry, why)
+            self.mail.undo(entry)
+            if entry.fact is not None:
+                self.attempts.undo(entry.fact)
+            if entry.program is not None and entry.fact is not None:
+                alone = Entry(None, None)
+                alone.program = entry.program
+                self.writing.add(alone)
+
+    def load_again(self, rids: frozenset[int], *, fresh: bool = False) -> None:
+        """Bring runs back that were dropped; `fresh`: none of their calls is under way here."""
+        self.spawn(self.insist(lambda: self.recovery.load(rids, fresh=fresh)))
 
     async def settled(self) -> None:
         """Wait until everything is durable, as long as the store takes anything at all."""
@@ -482,6 +528,8 @@ class Node:
     def close(self) -> None:
         """Drop everything; the store has it."""
         self.alarms.close()
+        for entry in self.pipeline.fence():
+            fail_waiters(entry, Unclear("the engine was closed before this was durable"))
         for resident in list(self.residents.values()):
             self.drop(resident)
         for task in self.spawned:
@@ -498,13 +546,13 @@ class Node:
             else:
                 self.fire(resident)
         if away:
-            self.spawn(self._wake_up(away))
+            self.spawn(self.insist(lambda: self._wake_up(away)))
 
     async def _wake_up(self, rids: list[int]) -> None:
         """Load runs that are due, and fire their timers."""
         if SCAN in rids:
-            rids.remove(SCAN)
             await self.recovery.scan()
+            rids.remove(SCAN)
         for at in range(0, len(rids), 100):
             chunk = rids[at : at + 100]
             await self.recovery.load(chunk)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 
+from perdure.errors import StoreError
+from perdure.node.flush import Entry
 from perdure.node.node import Node
 from perdure.node.options import Options
 from perdure.node.watchdog import Watchdog
-from perdure.store.port import Down, Fence, Store, Writer
+from perdure.store.port import Down, Fence, Store, Unclear, Writer
 
 
 class Owner:
@@ -29,12 +31,12 @@ class Owner:
         self.fenced = asyncio.Event()
         self.closed = False
 
-    async def begin(self) -> None:
-        """Bring back what was under way, then serve."""
+    async def begin(self, *, patient: bool = False) -> None:
+        """Bring back what was under way, then serve; patient: however long the store is away."""
         node = self.node
         node.recovery.clean = self.writer.was_left_in_order
         self.watchdog.start()
-        await node.recovery.begin()
+        await (node.insist(node.recovery.begin) if patient else node.recovery.begin())
         self._poll()
         self._tick()
 
@@ -42,13 +44,14 @@ class Owner:
 
     def _poll(self) -> None:
         """Look whether others have written; costs no statement while nobody has."""
-        if self.closed:
+        if self.closed or self.fenced.is_set():
             return
+        self.node.alarms.look()
         try:
             version = self.store.version()
         except Down:
             version = self.seen
-        if version != self.seen:
+        if version != self.seen or self.node.mail.again:
             self.seen = version
             self.node.spawn(self._read())
         self.handle = self.node.loop.call_later(self.options.poll_s, self._poll)
@@ -56,13 +59,13 @@ class Owner:
     async def _read(self) -> None:
         try:
             await self.node.mail.read()
-        except Down as error:
-            self.seen = -1
+        except StoreError as error:
             self.options.warn(f"messages cannot be read for now: {error}")
 
     def look(self) -> None:
         """Read messages now: somebody in this process has left one."""
-        self.node.spawn(self._read())
+        if not self.fenced.is_set():
+            self.node.spawn(self._read())
 
     async def take_up(self) -> None:
         """Fold what others have left until now; who asks how a run stands wants to know with it."""
@@ -75,7 +78,7 @@ class Owner:
         return rid in self.node.residents
 
     def _tick(self) -> None:
-        if self.closed:
+        if self.closed or self.fenced.is_set():
             return
         self.node.sweep(self.node.clock())
         self.node.loop.call_later(max(self.options.idle_s / 4, 0.05), self._tick)
@@ -97,24 +100,24 @@ class Owner:
             except Fence:
                 node.fence()
                 return
-            except Down as error:
+            except StoreError as error:
                 self.options.warn(f"the store is out of reach: {error}")
                 await asyncio.sleep(self.options.retry_s)
         durable = {rid: each.durable_seq for rid, each in node.residents.items()}
         verdict = node.pipeline.recovered(heads, durable)
-        node.release(verdict.release, frozenset())
+        node.release(verdict.release, verdict.refused)
         if verdict.resend:
             node.writing.send()
         if verdict.reload:
-            await self._reload(verdict.reload)
+            self._reload(verdict.lost, verdict.reload)
         node.writing.kick()
 
-    async def _reload(self, rids: frozenset[int]) -> None:
+    def _reload(self, lost: list[Entry], rids: frozenset[int]) -> None:
         """What the store has is not what is in memory: the store is right."""
         self.options.warn(f"{len(rids)} runs are loaded again: the store has another state of them")
-        node = self.node
-        node.forget(rids)
-        await node.recovery.load(rids)
+        why = Unclear("the run is loaded again")
+        self.node.give_up(lost, why)
+        self.node.load_again(self.node.forget(rids, why), fresh=True)
 
     def _fenced(self) -> None:
         self.fenced.set()

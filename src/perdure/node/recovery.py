@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from contextlib import suppress
 
 from msgspec import Raw
 
@@ -35,10 +34,8 @@ from perdure.store.port import (
     ACTIVE,
     COMPLETED,
     NEVER,
-    PENDING,
     RUNNING,
     STOPPED,
-    Down,
     RunChange,
     RunRow,
     Stored,
@@ -73,6 +70,7 @@ class Recovery:
     async def begin(self) -> None:
         """Bring back every run that something was under way for."""
         self.inherits = not self.clean
+        self.scanned_us = 0
         cursor = (-1, 0)
         while page := await self.node.writer.due(cursor, ACTIVE, PAGE):
             rids = [rid for _, rid in page]
@@ -111,52 +109,51 @@ class Recovery:
         else:
             self.node.alarms.push(wake_us - HORIZON_US, SCAN)
 
-    async def load(self, rids: Collection[int]) -> None:
+    async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
         """Bring runs into memory, unless they are there; what cannot come back is stopped.
 
+        `fresh`: whatever they wait for may have been done already, by whoever put the store back.
         One load at a time, and none before the store has all that happened to its runs: what was
         read of a run must still be so when it is adopted.
         """
         if any(rid not in self.node.residents for rid in rids):
             async with self.turn:
                 wanted = frozenset(rid for rid in rids if rid not in self.node.residents)
-                await self._written(wanted)
-                await self._load(wanted)
+                await self.written(wanted)
+                await self._load(wanted, fresh=fresh)
 
-    async def _load(self, wanted: frozenset[int]) -> None:
+    async def _load(self, wanted: frozenset[int], *, fresh: bool) -> None:
         node = self.node
         for stored in await node.writer.load(list(wanted)) if wanted else ():
             if node.pipeline.state == FENCED:
                 return
-            if stored.run.rid in node.residents or stored.run.status > 1:
-                continue
-            if stored.run.status == PENDING:
-                continue  # its message begins it
-            await self._bring_back(stored)
+            # One that has not begun is begun by its message.
+            if stored.run.rid not in node.residents and stored.run.status == RUNNING:
+                await self._bring_back(stored, fresh=fresh)
 
-    async def _written(self, rids: frozenset[int]) -> None:
+    async def written(self, rids: frozenset[int]) -> None:
         """Wait until nothing of these runs is on its way to the store."""
         node = self.node
         while rids and (entry := node.pipeline.last_of(rids)) is not None:
             landed: asyncio.Future[None] = node.loop.create_future()
             entry.waiters = [*(entry.waiters or ()), landed]
-            with suppress(StoreError):  # whatever became of it: the store tells
-                await landed
+            landed.add_done_callback(_heard)
+            await asyncio.wait([landed])
 
-    async def _bring_back(self, stored: Stored) -> None:
+    async def _bring_back(self, stored: Stored, *, fresh: bool) -> None:
         node, row = self.node, stored.run
         try:
             program = await node.programs.get(row.program, row.workflow)
             run = await self._run_of(stored, program)
-        except Down:
+        except StoreError:
             raise
         except PerdureError as error:
             self._cannot(stored, error)
             return
-        if row.rid in node.residents:
+        if row.rid in node.residents or node.pipeline.state == FENCED:
             run.drop()
             return
-        await self.reconcile(self.adopt(row, run), fresh=self.inherits)
+        await self.reconcile(self.adopt(row, run), fresh=fresh or self.inherits)
 
     def adopt(self, row: RunRow, run: Run) -> Resident:
         """Take a run that was brought back among those in memory."""
@@ -215,12 +212,12 @@ class Recovery:
             if call.target.kind == WORKFLOW:
                 if call.call not in resident.children:
                     node.fold(resident, Lost(self._now_us(), call.call, call.token, counted=False))
-            elif call.not_before_us > self._now_us():
-                node.attending.ask_again(resident, call)
             elif not node.attending.holds(resident, call):
                 if fresh or node.attending.left_behind(resident, call):
-                    # Whoever dies again and again in company is suspected, and convicted alone.
-                    counted = not self.clean and call.lost < LIMITS.deaths_suspected
+                    # Whoever dies again and again in company is suspected, and convicted alone. One
+                    # that was not yet due by our clock may have been by that of the owner before.
+                    was_due = call.not_before_us <= self._now_us()
+                    counted = was_due and not self.clean and call.lost < LIMITS.deaths_suspected
                     lost = Lost(self._now_us(), call.call, call.token, counted=counted)
                     node.fold(resident, lost)
                 else:
@@ -277,6 +274,12 @@ class Recovery:
 
     def _now_us(self) -> int:
         return self.node.now_us()
+
+
+def _heard(landed: asyncio.Future[None]) -> None:
+    """Take note of what became of an entry, whatever it was: the store tells."""
+    if not landed.cancelled():
+        landed.exception()
 
 
 def _parent_of(row: RunRow) -> Parent | None:

@@ -46,9 +46,9 @@ class Resident:
     """One run in memory."""
 
     __slots__ = (
-        "children", "durable_seq", "id", "image_bytes", "image_seq", "is_told_of", "last_seq",
-        "note", "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes", "touched_s",
-        "why_tail", "workflow",
+        "children", "durable_seq", "id", "image_bytes", "image_seq", "is_stored", "is_told_of",
+        "last_seq", "note", "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes",
+        "touched_s", "why_tail", "workflow",
     )  # fmt: skip
 
     def __init__(self, rid: int, id_: str, workflow: str, run: Run) -> None:
@@ -57,6 +57,8 @@ class Resident:
         self.workflow = workflow
         self.run = run
         self.parent: Parent | None = None
+        self.is_stored = True
+        """Whether its row is there, be it without a fact."""
         self.children: dict[int, Child] = {}
         """By call, the child runs that are under way."""
         self.durable_seq = 0

@@ -29,7 +29,7 @@ from perdure.core.facts import (
 )
 from perdure.core.refold import fold_again, in_force
 from perdure.core.run import Program, Run
-from perdure.errors import BadImage, PerdureError, Stale, WrongFact
+from perdure.errors import BadImage, PerdureError, Stale, StoreError, WrongFact
 from perdure.node.flush import Entry
 from perdure.node.history import log_of, program_at, rows_of, run_of
 from perdure.node.host import HOST
@@ -120,6 +120,8 @@ async def retry(node: House, message: Message, take: Take) -> None:
         end = log.now()
         origin = origin_of(log, end)
         run = log.at(origin.back_to)
+    except StoreError:
+        raise
     except PerdureError as error:
         node.stop_row(row.rid, row.id, row.head, error)
         take(message, None)

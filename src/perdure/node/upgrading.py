@@ -13,7 +13,7 @@ from perdure.core import image
 from perdure.core.facts import Row, Upgraded, encode_row
 from perdure.core.moving import upgrade as moved
 from perdure.core.run import Program, Run
-from perdure.errors import NotNow, NotUpgraded, PerdureError
+from perdure.errors import NotNow, NotUpgraded, PerdureError, StoreError
 from perdure.node.flush import Entry
 from perdure.node.host import HOST
 from perdure.node.house import House
@@ -113,6 +113,8 @@ async def _one_away(node: House, message: Message, take: Take) -> None:
         taken = log.image() or _folded(log, node.key)
         old = log.programs[row.program]
         found = _moved(node, old, taken, row.head + 1, message, row.workflow)
+    except StoreError:
+        raise
     except PerdureError as error:
         _refuse_one_away(node, row, error, message, take)
         return

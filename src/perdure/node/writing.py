@@ -132,15 +132,14 @@ class Writing:
     def _poisoned(self, entries: list[Entry], error: Exception) -> None:
         """Stop the runs whose data the store refuses; all others go on."""
         victims = {each.owner.rid: each.owner for each in entries if each.owner is not None}
-        later = self.pipeline.forget(frozenset(victims))
-        for entry in (*entries, *later):
-            fail_waiters(entry, error)
+        self.node.give_up(entries, error)
+        others = self.node.forget(frozenset(victims), error).difference(victims)
         for resident in victims.values():
             resident.last_seq = resident.durable_seq
-            if resident.durable_seq:
+            if resident.is_stored:
                 self.node.stop(resident, error, None)
-            else:
-                self.node.drop(resident)
+        if others:
+            self.node.load_again(others)
         self.kick()
 
 

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from perdure.store.port import (
+    ACTIVE,
     OPEN,
+    PENDING,
     Batch,
     Down,
     FactRow,
@@ -37,13 +39,18 @@ from perdure.store.port import (
 )
 
 Faults = Callable[[str, Batch], Awaitable[None] | None]
-"""Asked at "flush" and "send", before anything is written, and at "flushed" and "sent", after.
+"""Asked at "flush" and "send", before anything is written, and at "flushed" and "sent", after; at
+"read" and "have read", before and after an owner reads.
 
 It may raise what a store raises, or give something to await; what is raised after a write hides
 that it took place.
 """
 
 INT_MAX = (1 << 63) - 1
+
+
+NOTHING = Batch()
+T = TypeVar("T")
 
 
 class Late(Unclear):
@@ -80,7 +87,7 @@ class MemoryDatabase:
     turns: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
 
     def declare_dead(self, dead: MemoryWriter, heir: MemoryWriter | None = None) -> None:
-        """Fence a writer off; its runs go to the heir, or to whoever asks for work first."""
+        """Fence a writer off; its runs go to the heir, or to whoever asks for all work first."""
         dead.alive = False
         if dead in self._writers:
             self._writers.remove(dead)
@@ -123,11 +130,12 @@ class MemoryDatabase:
         self._writers.append(writer)
         return writer
 
-    def adopt(self, writer: MemoryWriter) -> None:
-        """Give a writer the open runs that nobody has."""
-        if len(self.owners) < len(self.runs):
-            for rid in self.runs:
-                self.owners.setdefault(rid, writer)
+    def adopt(self, writer: MemoryWriter, *, begun: bool) -> None:
+        """Give a writer the runs that nobody has: those that have not begun, or all."""
+        if writer.alive and len(self.owners) < len(self.runs):
+            for rid, row in self.runs.items():
+                if begun or row.status == PENDING:
+                    self.owners.setdefault(rid, writer)
 
     # --- one write -------------------------------------------------------------------
 
@@ -136,7 +144,7 @@ class MemoryDatabase:
         before, after = ("flush", "flushed") if writer else ("send", "sent")
         incarnation = writer.incarnation if writer else 0
         try:
-            await self._ask(before, batch)
+            await self.ask(before, batch)
         except Late:
             if writer is not None:
                 self._late.append((writer, incarnation, batch))
@@ -145,10 +153,11 @@ class MemoryDatabase:
             raise Fence("this incarnation was renewed")
         self._check(batch, writer)
         flushed = self._apply(batch, writer)
-        await self._ask(after, batch)
+        await self.ask(after, batch)
         return flushed
 
-    async def _ask(self, moment: str, batch: Batch) -> None:
+    async def ask(self, moment: str, batch: Batch) -> None:
+        """Let what is to go wrong at this moment go wrong."""
         pause = self.faults(moment, batch) if self.faults is not None else None
         if pause is not None:
             await pause
@@ -203,7 +212,11 @@ class MemoryDatabase:
     def _taken(self, runs: Sequence[NewRun]) -> frozenset[int]:
         ids, rids, refused = set[str](), set[int](), set[int]()
         for run in runs:
-            if run.id in self.ids or run.rid in self.runs or run.id in ids or run.rid in rids:
+            is_orphan = run.parent is not None and not (
+                run.parent in self.runs or run.parent in rids - refused
+            )
+            is_there = run.id in self.ids or run.rid in self.runs
+            if is_orphan or is_there or run.id in ids or run.rid in rids:
                 refused.add(run.rid)
             ids.add(run.id)
             rids.add(run.rid)
@@ -291,7 +304,7 @@ class MemoryWriter:
     def __init__(self, database: MemoryDatabase) -> None:
         self.alive = True
         self.incarnation = 1
-        self.was_left_in_order = database.left_in_order
+        self.was_left_in_order = database.left_in_order and not database.shared
         self._database = database
         database.left_in_order = False
 
@@ -299,19 +312,32 @@ class MemoryWriter:
         """Write a batch, all or nothing."""
         return await self._database.write(batch, self)
 
+    async def _read(self, work: Callable[[], T]) -> T:
+        await self._database.ask("read", NOTHING)
+        found = work()
+        await self._database.ask("have read", NOTHING)
+        return found
+
     async def renew(self) -> None:
         """Become a new incarnation."""
+        await self._database.ask("read", NOTHING)
         if not self.alive:
             raise Fence("this writer was declared dead")
         self.incarnation += 1
 
     async def heads(self, rids: Sequence[int]) -> dict[int, int]:
         """Give the number of the last fact of each run; 0 where there is none."""
+        return await self._read(lambda: self._heads(rids))
+
+    def _heads(self, rids: Sequence[int]) -> dict[int, int]:
+        if not self.alive:
+            raise Fence("this writer was declared dead")
         return {rid: self._database.head(rid) for rid in rids}
 
     async def load(self, rids: Sequence[int]) -> list[Stored]:
         """Give runs as they stand; those that are not there are left out."""
-        return [self._stored(rid) for rid in rids if rid in self._database.runs]
+        there = self._database.runs
+        return await self._read(lambda: [self._stored(rid) for rid in rids if rid in there])
 
     def _stored(self, rid: int) -> Stored:
         facts = self._database.facts.get(rid, {})
@@ -321,20 +347,27 @@ class MemoryWriter:
 
     async def due(self, after: tuple[int, int], until_us: int, limit: int) -> list[tuple[int, int]]:
         """Give `(wake_at_us, rid)` of open runs in that order."""
-        self._database.adopt(self)
-        waiting = sorted(
+        if after[0] < ACTIVE:  # it asks for all there is to do
+            self._database.adopt(self, begun=True)
+        found = await self._read(self._waiting)
+        return [it for it in found if it > after and it[0] <= until_us][:limit]
+
+    def _waiting(self) -> list[tuple[int, int]]:
+        return sorted(
             (row.wake_at_us, row.rid)
             for row in self._database.runs.values()
-            if row.status <= OPEN and self._database.owners[row.rid] is self
+            if row.status <= OPEN and self._database.owners.get(row.rid) is self
         )
-        return [it for it in waiting if it > after and it[0] <= until_us][:limit]
 
     async def inbox(self, limit: int) -> list[Message]:
         """Give the oldest messages for runs of this writer, and for runs that there are not."""
-        self._database.adopt(self)
+        return await self._read(lambda: self._inbox()[:limit])
+
+    def _inbox(self) -> list[Message]:
+        self._database.adopt(self, begun=False)
         owners = self._database.owners
         messages = self._database.messages.values()
-        return [it for it in messages if owners.get(it.rid, self) is self][:limit]
+        return [it for it in messages if owners.get(it.rid, self) is self]
 
     async def close(self) -> None:
         """Let go of the runs, so that another writer may have them at once."""

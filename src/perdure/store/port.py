@@ -143,7 +143,7 @@ class Flushed(msgspec.Struct, frozen=True, gc=False):
     """What became of a batch that is durable."""
 
     refused: frozenset[int] = frozenset()
-    """New runs whose id was taken: of them, no row, fact, change or message was written."""
+    """New runs whose id was taken, and their children: of them, nothing at all was written."""
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):
@@ -216,7 +216,10 @@ class Writer(Protocol):
         ...
 
     async def heads(self, rids: Sequence[int]) -> dict[int, int]:
-        """Give the number of the last fact of each run; 0 where there is none."""
+        """Give the number of the last fact of each run; 0 where there is none.
+
+        Raises `Fence` if this writer was replaced: numbers do not say whose facts they are.
+        """
         ...
 
     async def load(self, rids: Sequence[int]) -> list[Stored]:

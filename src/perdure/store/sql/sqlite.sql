@@ -49,10 +49,11 @@ ROLLBACK;
 -- name: data_version -- another number after any other connection has committed
 PRAGMA data_version;
 
--- name: insert_run -- gives the number of the run, or nothing if its id or number is taken
+-- name: insert_run -- gives its number; nothing if that or its id is taken, or its parent is none
 INSERT INTO runs (rid, id, workflow, program, input_digest, created, wake_at, status, parent,
                   parent_call, attrs)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+WHERE ?9 IS NULL OR EXISTS (SELECT 1 FROM runs WHERE rid = ?9)
 ON CONFLICT DO NOTHING
 RETURNING rid;
 

@@ -153,7 +153,9 @@ class SqliteWriter:
 
     async def heads(self, rids: Sequence[int]) -> dict[int, int]:
         """Give the number of the last fact of each run; 0 where there is none."""
-        return await self._read(lambda it: rows.heads(it, rids))
+        heads = await self._read(lambda it: rows.heads(it, rids))
+        self._demand_lock()
+        return heads
 
     async def load(self, rids: Sequence[int]) -> list[Stored]:
         """Give runs as they stand; those that are not there are left out."""
