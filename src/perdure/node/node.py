@@ -217,7 +217,7 @@ class Node:
 
     def _why_stopped(self, error: BaseException) -> BaseException:
         if self.interrupt:
-            error = Stuck(self.interrupt, remedy="mend the code, then `perdure retry` the run")
+            error = Stuck(self.interrupt, remedy="mend the code, then `perdure upgrade` the run")
             self.interrupt = ""
         return error
 
