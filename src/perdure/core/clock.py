@@ -7,6 +7,7 @@ zone in which the run was started, on whatever machine it is folded.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import random
 import time
 import uuid
@@ -71,15 +72,18 @@ def _stand_in(real: type[Any], methods: Methods) -> type:
 
 def class_of_time(run: Run, real: type[dt.date]) -> type:
     """Give `datetime.datetime`, `datetime.date` or a subclass of one with the clock of the run."""
-    base, own = dt.date, _of_date(run, real)
-    if issubclass(real, dt.datetime):
-        base, own = dt.datetime, _of_datetime(run, real)
-    inherited = {
-        name: method
-        for name, method in own.items()
-        if getattr_static(real, name) is getattr_static(base, name)  # else it is the user's own
-    }
-    return _stand_in(real, inherited)
+    own = _of_datetime(run, real) if issubclass(real, dt.datetime) else _of_date(run, real)
+    inherited = _inherited(real, tuple(own))
+    return _stand_in(real, {name: own[name] for name in inherited})
+
+
+@functools.lru_cache(maxsize=64)
+def _inherited(real: type[dt.date], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Give those of its methods that are not the user's own; looked up once, for it is slow."""
+    base = dt.datetime if issubclass(real, dt.datetime) else dt.date
+    return tuple(
+        name for name in names if getattr_static(real, name) is getattr_static(base, name)
+    )
 
 
 def _of_datetime(run: Run, real: type[dt.datetime]) -> Methods:

@@ -87,7 +87,7 @@ class Loop:
 
     __slots__ = (
         "__weakref__", "_names", "_numbers", "asyncgens", "closed", "context", "current", "effects",
-        "facade", "hooks", "host", "now_us", "origin_us", "ready", "stdout", "stopping", "tasks",
+        "facade", "hooks", "host", "now_us", "origin_us", "ready", "stdout", "tasks", "then",
         "timers", "unseen",
     )  # fmt: skip
 
@@ -107,7 +107,8 @@ class Loop:
         self.context = contextvars.Context()
         self.unseen = Unseen(self.report)
         self.asyncgens: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
-        self.stopping = False
+        self.then: Callable[[], None] | None = None
+        """What is to be done when this turn is over."""
         self.closed = False
         self._numbers = 0
         self._names = 0
@@ -186,7 +187,7 @@ class Loop:
         """Run until nothing is ready, in asyncio's order: batch by batch, first in, first out."""
         ready = self.ready
         turns = 0
-        while ready:
+        while ready or self.then is not None:
             batch = len(ready)
             for _ in range(batch):
                 waiter, what = ready.popleft()
@@ -197,21 +198,21 @@ class Loop:
                     f"{turns:,} turns passed and nothing waits for the world",
                     remedy="look for a loop that only awaits `asyncio.sleep(0)`",
                 )
-            if self.stopping:
-                self.stopping = False
-                self.cancel_leftovers()
+            then, self.then = self.then, None
+            if then is not None:
+                then()
 
     def cancel_leftovers(self) -> None:
-        """End what still runs when the main task is done, as `asyncio.run` does."""
+        """End what still runs when the main task is done, as `asyncio.run` does, turn by turn."""
         leftovers = list(self.tasks.values())
+        if not leftovers:
+            self._end_generators()
+            return
         for task in leftovers:
             task.cancel()
         self._after_all(leftovers, self._leftovers_done)
 
     def _after_all(self, tasks: list[Task], then: Callable[[list[Task]], None]) -> None:
-        if not tasks:
-            then(tasks)
-            return
         last = Last(self.ready, tasks, then)
         for task in tasks:
             task.notify(last.arrived)
@@ -220,8 +221,17 @@ class Loop:
         for task in tasks:
             if not task.cancelled() and task.exception() is not None:
                 self.report("unhandled exception during shutdown of the run", task.error)
+        self.then = self._end_generators
+
+    def _end_generators(self) -> None:
+        self.ready.append((self._close_generators, None))
+
+    def _close_generators(self, _: object) -> None:
         living = [agen for ref in self.asyncgens.values() if (agen := ref()) is not None]
         self.asyncgens.clear()
+        if not living:
+            self._asyncgens_done([])
+            return
         closing = [self.create_task(agen.aclose(), context=self.context.copy()) for agen in living]
         self._after_all(closing, self._asyncgens_done)
 
@@ -231,7 +241,18 @@ class Loop:
                 self.report(
                     "an error occurred while an asynchronous generator was closed", task.error
                 )
-        self.close()
+        self._in_turns(1, self._end_executor)
+
+    def _end_executor(self) -> None:
+        """There is none, and asyncio takes two turns to find that out."""
+        self._in_turns(2, self.close)
+
+    def _in_turns(self, left: int, then: Callable[[], None]) -> None:
+        """Do something at the end of a turn; callbacks that are on their way still get theirs."""
+        if left:
+            self.ready.append((lambda _: self._in_turns(left - 1, then), None))
+        else:
+            self.then = then
 
     def close(self) -> None:
         """End for good: report what nobody looked at, and close what can no longer run."""

@@ -218,13 +218,13 @@ class Run(Loop):
         self.main.notify(self._main_done)
 
     def _main_done(self, _: object) -> None:
-        self.stopping = True
+        self.then = self.cancel_leftovers
 
     def interrupted(self, error: BaseException) -> None:
         """Stop: a task raised `SystemExit` or `KeyboardInterrupt`, which no flow survives."""
         if self.last_words is None:
             self.last_words = error
-        self.stopping = True
+        self.then = self.cancel_leftovers
 
     def close(self) -> None:
         """Say the result: everything that belonged to the run is over."""

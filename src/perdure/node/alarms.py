@@ -9,6 +9,9 @@ import asyncio
 import heapq
 from collections.abc import Callable
 
+FULL = 1_000
+"""So many alarms are kept whether or not they are wanted."""
+
 
 class Alarms:
     """Calls `ring` with the runs that are due, each time some are."""
@@ -18,18 +21,35 @@ class Alarms:
         loop: asyncio.AbstractEventLoop,
         now_us: Callable[[], int],
         ring: Callable[[list[int]], None],
+        due_of: Callable[[int, int], int | None],
     ) -> None:
         self.loop = loop
         self.now_us = now_us
         self.ring = ring
+        self.due_of = due_of
+        """When a run for which there is an alarm has to be rung for now; perhaps never."""
         self.heap: list[tuple[int, int]] = []
         self.handle: asyncio.TimerHandle | None = None
         self.handle_us = 0
+        self.full = FULL
 
     def push(self, due_us: int, rid: int) -> None:
         """Have a run rung for; ringing too often, or for one that is not due, does no harm."""
+        if len(self.heap) >= self.full:
+            self._tidy()
         heapq.heappush(self.heap, (due_us, rid))
         self._arm()
+
+    def _tidy(self) -> None:
+        """Keep one alarm of each run that still wants one; seldom, so it costs a push nothing."""
+        found: dict[int, int] = {}
+        for due_us, rid in self.heap:
+            now_due_us = self.due_of(rid, due_us)
+            if now_due_us is not None:
+                found[rid] = min(now_due_us, found.get(rid, now_due_us))
+        self.heap = [(due_us, rid) for rid, due_us in found.items()]
+        heapq.heapify(self.heap)
+        self.full = max(FULL, 2 * len(self.heap))
 
     def _arm(self) -> None:
         if not self.heap:

@@ -97,7 +97,7 @@ class Node:
         self.pipeline = self.writing.pipeline
         self.residents: dict[int, Resident] = {}
         self.programs = Programs(store, key)
-        self.alarms = Alarms(self.loop, self.now_us, self._ring)
+        self.alarms = Alarms(self.loop, self.now_us, self._ring, self._due_of)
         self.attempts = Attempts(self)
         self.observers: list[Callable[[Entry], object]] = []
         self.inner: deque[tuple[Any, ...]] = deque()
@@ -548,6 +548,15 @@ class Node:
         if away:
             self.spawn(self.insist(lambda: self._wake_up(away)))
 
+    def _due_of(self, rid: int, due_us: int) -> int | None:
+        """Say when to ring for a run; one that is far away a scan will find."""
+        if rid == SCAN:
+            return self.recovery.scan_us or None
+        resident = self.residents.get(rid)
+        if resident is not None:
+            return resident.run.timers.next_due_us()
+        return due_us if due_us <= self.recovery.scanned_us else None
+
     async def _wake_up(self, rids: list[int]) -> None:
         """Load runs that are due, and fire their timers."""
         if SCAN in rids:
@@ -566,7 +575,10 @@ class Node:
         run = resident.run
         while resident.rid in self.residents and not resident.is_over:
             due_us = run.timers.next_due_us()
-            if due_us is None or due_us > self.now_us():
+            if due_us is None:
+                return
+            if due_us > self.now_us():
+                self.alarms.push(due_us, resident.rid)
                 return
             self.fold(resident, Fired(max(self.now_us(), due_us), run.timers.heap[0][1]))
 

@@ -57,6 +57,8 @@ class Recovery:
         self.node = node
         self.scanned_us = 0
         """Up to here, everything that is due is in the alarms."""
+        self.scan_us = 0
+        """When to look again what will be due; 0 if nothing will."""
         self.turn = asyncio.Lock()
         self.clean = False
         """Whether the last owner left in order: what it had under way did not die of it."""
@@ -84,6 +86,7 @@ class Recovery:
     async def scan(self) -> None:
         """Learn which runs will be due soon; an alarm of its own says when to look again."""
         node = self.node
+        self.scan_us = 0
         until = self._now_us() + HORIZON_US
         cursor = (max(self.scanned_us, 1), 0) if self.scanned_us else (1, 0)
         while True:
@@ -91,7 +94,7 @@ class Recovery:
             for wake_us, rid in page:
                 if wake_us > until:
                     self.scanned_us = until
-                    node.alarms.push(wake_us - HORIZON_US, SCAN)
+                    self._scan_at(wake_us - HORIZON_US)
                     return
                 if rid not in node.residents:
                     node.alarms.push(wake_us, rid)
@@ -107,7 +110,12 @@ class Recovery:
         if wake_us <= self.scanned_us or wake_us <= self._now_us() + HORIZON_US:
             self.node.alarms.push(wake_us, rid)
         else:
-            self.node.alarms.push(wake_us - HORIZON_US, SCAN)
+            self._scan_at(wake_us - HORIZON_US)
+
+    def _scan_at(self, when_us: int) -> None:
+        if not self.scan_us or when_us < self.scan_us:
+            self.scan_us = when_us
+            self.node.alarms.push(when_us, SCAN)
 
     async def load(self, rids: Collection[int], *, fresh: bool = False) -> None:
         """Bring runs into memory, unless they are there; what cannot come back is stopped.

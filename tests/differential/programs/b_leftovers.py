@@ -214,3 +214,49 @@ async def leftover_when_main_is_cancelled():
     await act()
     asyncio.current_task().cancel("myself")
     await kept
+
+
+async def callback_of_what_ends_in_the_last_turn():
+    """A task that ends in main's last turn still has its callbacks called."""
+
+    async def body():
+        print("body")
+
+    kept = asyncio.create_task(body())
+    kept.add_done_callback(lambda task: print("called", task.cancelled()))
+    return kept.done()
+
+
+async def callbacks_while_the_loop_ends():
+    """The last steps of `asyncio.run` take turns of their own, and what is ready then runs."""
+    loop = asyncio.get_running_loop()
+
+    def again(left):
+        print("turns", left)
+        loop.call_soon(again, left + 1)
+
+    loop.call_soon(again, 0)
+
+
+async def callbacks_while_the_loop_ends_with_leftovers():
+    """The same after a leftover and an abandoned generator were closed."""
+    loop = asyncio.get_running_loop()
+
+    async def numbers():
+        try:
+            yield 1
+        finally:
+            print("closing")
+            await asyncio.sleep(0)
+            print("closed")
+
+    def again(left, held):
+        print("turns", left)
+        loop.call_soon(again, left + 1, held)
+
+    generator = numbers()
+    await anext(generator)
+    kept = asyncio.create_task(_lingering("left", 5.0))
+    kept.add_done_callback(lambda _: again(0, generator))
+    await act()
+    return kept.done()
