@@ -73,7 +73,7 @@ def _stand_in(real: type[Any], methods: Methods) -> type:
 def class_of_time(run: Run, real: type[dt.date]) -> type:
     """Give `datetime.datetime`, `datetime.date` or a subclass of one with the clock of the run."""
     own = _of_datetime(run, real) if issubclass(real, dt.datetime) else _of_date(run, real)
-    inherited = _inherited(real, tuple(own))
+    inherited = _inherited(real, tuple(own))  # type: ignore[arg-type]
     return _stand_in(real, {name: own[name] for name in inherited})
 
 
