@@ -7,6 +7,7 @@ handed over. The second aborts: the process is gone at once, and nothing is lost
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Awaitable, Callable, Generator
@@ -33,6 +34,7 @@ async def serve(
     signal, as of a process that the signal ended. Without work it is 0. `ready` is called when runs
     can be started. Call it on the main thread: only there are signals heard.
     """
+    spare_the_collector()
     loop = asyncio.get_running_loop()
     asked: asyncio.Future[int] = loop.create_future()
     with _hearing(loop, asked):
@@ -51,6 +53,17 @@ async def serve(
                 await asyncio.wait((doing,))
                 return 128 + asked.result()
             return doing.result()
+
+
+def spare_the_collector() -> None:
+    """Have the garbage collector look less often, in a process that only serves.
+
+    Runs are many small objects that live until their run rests: to go through them again and again
+    finds nothing, and takes a third of the time of a wide fan-out.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from perdure.bench import lives, workloads
 from perdure.bench.figures import Figure, Tell
+from perdure.serving import spare_the_collector
 
 WORKLOADS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "many": workloads.many,
@@ -25,6 +26,7 @@ def run(
     names: Iterable[str], tell: Tell, show: Callable[[Figure], None], *, quick: bool
 ) -> list[Figure]:
     """Measure the workloads of these names, all if there are none."""
+    spare_the_collector()  # as `perdure worker` does
     found: list[Figure] = []
     for name in names or WORKLOADS:
 

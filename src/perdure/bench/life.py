@@ -19,6 +19,7 @@ from typing import Any
 from perdure.app import Call, Perdure
 from perdure.bench import flows
 from perdure.bench.figures import resident_bytes
+from perdure.serving import spare_the_collector
 
 MARK = struct.Struct("<qq")
 """When a sleeper was due, and how late its step began, in microseconds."""
@@ -135,7 +136,7 @@ async def sleep(file: str, count: str, due_s: str, within_s: str) -> None:
 
     flows.BEGUN.append(hear)
     async with Perdure(file) as app:
-        await _start(app, _sleeping(1e10, min(many, 2 * CHUNK), 0.001))  # what grows once has grown
+        await _start(app, _sleeping(1e10, min(many, 10 * CHUNK), 0.001))  # what grows once has grown
         before = resident_bytes()
         await _start(app, _sleeping(float(due_s), many, float(within_s) / max(many, 1)))
         await asyncio.sleep(1)
@@ -152,4 +153,5 @@ KINDS: dict[str, Callable[..., Awaitable[None]]] = {
 
 if __name__ == "__main__":
     Path(sys.argv[2]).parent.mkdir(exist_ok=True)
+    spare_the_collector()
     asyncio.run(KINDS[sys.argv[1]](*sys.argv[2:]))  # type: ignore[arg-type]

@@ -42,7 +42,11 @@ FUTURES: dict[type, tuple[str, ...]] = {
 """Futures of the engine, and what each holds beyond what all hold."""
 
 
-WAKES: dict[Any, Any] = {Task: Task.wake, Run: vars(Run)["_main_done"]}
+WAKES: dict[Any, Any] = {
+    Task: Task.wake,
+    Run: vars(Run)["_main_done"],
+    tasks.Gathering: tasks.Gathering.child_done,
+}
 """What wakes most waiters: such a method is written as the object that it belongs to."""
 
 
