@@ -136,7 +136,8 @@ async def sleep(file: str, count: str, due_s: str, within_s: str) -> None:
 
     flows.BEGUN.append(hear)
     async with Perdure(file) as app:
-        await _start(app, _sleeping(1e10, min(many, 10 * CHUNK), 0.001))  # what grows once has grown
+        some = min(many, 10 * CHUNK)
+        await _start(app, _sleeping(1e10, some, 0.001))  # what grows once has grown
         before = resident_bytes()
         await _start(app, _sleeping(float(due_s), many, float(within_s) / max(many, 1)))
         await asyncio.sleep(1)
