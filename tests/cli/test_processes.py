@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.cli.kit import LATEST_S, begun, perdure
+from tests.cli.kit import LATEST_S, ROOT, begun, perdure
 
 SHOP = "tests.cli.shop"
 
 
 @contextmanager
-def running(*args: str) -> Iterator[subprocess.Popen[str]]:
-    process = begun(*args)
+def running(*args: str, cwd: Path = ROOT) -> Iterator[subprocess.Popen[str]]:
+    process = begun(*args, cwd=cwd)
     try:
         yield process
     finally:
@@ -118,6 +118,40 @@ def test_a_run_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path) -> None:
         said = process.stderr.read()
     again = f"perdure run {SHOP}:approve --id a --store {store}"
     assert said == f"run a is not over; `{again}` goes on\n"
+
+
+def test_a_run_that_was_moved_to_other_code_is_told_to_its_end(tmp_path: Path) -> None:
+    code = """
+from perdure import signal, workflow
+
+@workflow
+async def ask() -> str:
+    answer = await signal("answer", str)
+    return "{} " + answer
+"""
+    module = tmp_path / "moving.py"
+    on = ("--store", "runs.db")
+    for word in ("old", "new"):
+        module.write_text(code.format(word))
+        with running("worker", "moving", "--json", *on, cwd=tmp_path) as process:
+            heard(process)
+            if word == "old":
+                perdure("start", "moving:ask", "--id", "a", *on, cwd=tmp_path)
+                while not perdure(
+                    "list", "--status", "running", "--json", *on, cwd=tmp_path
+                ).stdout:
+                    pass
+            else:
+                assert perdure("upgrade", "a", *on, cwd=tmp_path).returncode == 0
+                perdure("signal", "a", "answer", '"it is"', *on, cwd=tmp_path)
+                assert perdure("result", "a", "--wait", *on, cwd=tmp_path).stdout == "new it is\n"
+            process.terminate()
+            assert process.wait(LATEST_S) == 0
+    done = perdure("log", "a", "--json", *on, cwd=tmp_path)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["fact"]["fact"] for each in told] == ["started.1", "upgraded.1", "signalled.1"]
+    assert told[-1]["effects"][-1]["value"] == "new it is"
+    assert done.stderr == ""
 
 
 def test_a_reader_that_goes_away_ends_the_command_in_peace(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ ON_STORE = [
     ("E701", ["log"]),
     ("E401", ["result", "open", "--timeout", "soon"]),
     ("E401", ["worker", SHOP, "--drain", "soon"]),
+    ("E401", ["worker", SHOP, "--keep", "-"]),
     ("E401", ["prune", "--older-than", "30"]),
     ("E401", ["prune", "--older-than", "a month"]),
     ("E401", ["prune", "--older-than", "9999999d"]),

@@ -195,6 +195,18 @@ def test_a_retry_is_taken_up_by_who_runs_it_again_and_told_in_the_log(
     assert [it["effect"] for it in said.objects[-2]["effects"]] == ["dispatch.1"]
 
 
+def test_the_log_of_code_that_failed_itself_is_told_after_a_retry(shell: Shell) -> None:
+    given = ("run", f"{SHOP}:fails", "--arg", 'why="x"', "--id", "a")
+    shell(*given)
+    shell("retry", "a")
+    assert shell(*given).code == 1
+    said = shell("log", "a", "--json")
+    assert said.err == ""
+    kinds = [each["fact"]["fact"].partition(".")[0] for each in said.objects]
+    assert kinds == ["started", "retried", "started"]
+    assert said.objects[-1]["effects"][0]["status"] == "failed"
+
+
 def test_a_log_whose_text_was_forged_is_told_without_what_it_caused(shell: Shell) -> None:
     import apsw
 

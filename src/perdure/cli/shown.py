@@ -28,6 +28,11 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, separators=(", ", ": ")), flush=True)
 
 
+def many(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def took(seconds: float) -> str:
     """Say how long something took."""
     if seconds < 1:
@@ -41,7 +46,9 @@ def took(seconds: float) -> str:
 def ago(when: dt.datetime, now: dt.datetime) -> str:
     """Say how long ago something was."""
     seconds = (now - when).total_seconds()
-    return "now" if seconds < 1 else f"{took(int(seconds))} ago"
+    if seconds < 10:
+        return "now" if seconds < 1 else f"{int(seconds)} s ago"
+    return f"{took(seconds)} ago"
 
 
 def clock(us: int) -> str:

@@ -61,7 +61,8 @@ def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], room: int | 
         return widths
     too_wide = sum(widths) + len(GAP) * (len(widths) - 1) - room
     while too_wide > 0 and max(widths) > WIDTH_MIN:
-        widest = widths.index(max(widths))
-        widths[widest] -= 1
+        # The last column is a remark; what stands before it is wanted whole, to be copied.
+        at = -1 if widths[-1] > WIDTH_MIN else widths.index(max(widths))
+        widths[at] -= 1
         too_wide -= 1
     return widths

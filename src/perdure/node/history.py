@@ -5,14 +5,14 @@ One way for a recovery, a look back and a retry. Knows the rows of one run, noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from perdure.core import image
 from perdure.core.effects import AnyEffect
 from perdure.core.facts import Retried, Row, Started, Stopped, Upgraded, decode_row
 from perdure.core.refold import fold_again, in_force, refold
 from perdure.core.run import Program, Run
-from perdure.errors import BadImage, DamagedLog
+from perdure.errors import BadImage, BadProgram, DamagedLog
 from perdure.node.host import HOST
 from perdure.store.port import FactRow, Store, checksum
 
@@ -46,19 +46,46 @@ def program_at(facts: Sequence[FactRow]) -> str:
     return next((each for each in reversed(named) if each), "")
 
 
-def causes(program: Program, rows: Sequence[Row]) -> Iterator[tuple[Row, tuple[AnyEffect, ...]]]:
-    """Fold a log again, and give each row with what it caused; what a retry undid, too."""
-    run = Run(program, HOST)
+Caused = tuple[Row, tuple[AnyEffect, ...]]
+
+
+def causes(
+    programs: Mapping[str, Program], run_id: str, facts: Sequence[FactRow], key: bytes
+) -> Iterator[Caused]:
+    """Fold a log again, and give each row with what it caused; what a retry undid, too.
+
+    `programs` are those that the log names, as far as they are here; what needs another is refused.
+    """
+    rows = list(rows_of(facts))
+    run: Run | None = None
     for at, row in enumerate(rows):
-        if isinstance(row.fact, Stopped):
+        fact = row.fact
+        if isinstance(fact, Upgraded):
+            run = _restored(_of(programs, fact.program), run_id, facts[at], key)
+        if isinstance(fact, (Stopped, Upgraded)):
             yield row, ()
             continue
-        if isinstance(row.fact, Retried):
-            run.drop()
-            back_to = row.fact.back_to
-            run = refold(program, (it for it in in_force(rows[:at]) if it.seq <= back_to), HOST)
+        if isinstance(fact, Retried):
+            run = _before(
+                programs, run_id, [it for it in facts[:at] if it.seq <= fact.back_to], key
+            )
+        if run is None:
+            run = Run(_of(programs, getattr(rows[0].fact, "program", "")), HOST)
         yield row, fold_again(run, row).effects
-    run.drop()
+
+
+def _before(
+    programs: Mapping[str, Program], run_id: str, facts: Sequence[FactRow], key: bytes
+) -> Run | None:
+    program = program_at(facts)
+    return run_of(_of(programs, program), run_id, facts, key, lambda _: None) if program else None
+
+
+def _of(programs: Mapping[str, Program], hash_: str) -> Program:
+    found = programs.get(hash_)
+    if found is None:
+        raise BadProgram(f"program {hash_[:12] or '?'} is not here")
+    return found
 
 
 def run_of(

@@ -48,6 +48,8 @@ class Options:
     """Runs that may wait in memory; of more, those that waited longest leave it."""
     idle_s: float = 30.0
     """How long a run may wait in memory before it leaves it in any case."""
+    keep_s: float | None = None
+    """How long the facts of a run are kept after its end; for ever unless given."""
     drain_s: float = 10.0
     """How long a closing node waits for actions that are under way."""
     retry_s: float = 0.25

@@ -11,6 +11,7 @@ from perdure.errors import StoreError
 from perdure.node.flush import Entry
 from perdure.node.node import Node
 from perdure.node.options import Options
+from perdure.node.retention import retain
 from perdure.node.watchdog import Watchdog
 from perdure.store.port import Down, Fence, Store, Unclear, Writer
 
@@ -39,6 +40,8 @@ class Owner:
         await (node.insist(node.recovery.begin) if patient else node.recovery.begin())
         self._poll()
         self._tick()
+        if self.options.keep_s is not None:
+            node.spawn(retain(self.store, self.options, self.options.keep_s))
 
     # --- messages, and runs that wait
 

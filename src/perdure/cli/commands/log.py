@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,9 +22,9 @@ from perdure.core.effects import AnyEffect
 from perdure.core.facts import Row, encode_row
 from perdure.core.run import Program
 from perdure.errors import PerdureError
-from perdure.node.history import causes, log_of, program_at, rows_of
+from perdure.node.history import causes, log_of, rows_of
 from perdure.node.programs import Programs
-from perdure.store.port import RunRow
+from perdure.store.port import FactRow, RunRow
 
 Caused = tuple[AnyEffect, ...] | None
 
@@ -42,49 +43,62 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Print the log."""
     tail = None if options.tail is None else count(options.tail, "--tail")
-    row, rows, program = asyncio.run(_read(options))
-    if not rows:
-        print(f"run {clean(row.id)} has no facts{_why(row)}", file=sys.stderr)
-    show = telling.Teller(row.workflow)
-    first = 0 if tail is None else len(rows) - tail
-    for at, (fact, caused) in enumerate(_with_causes(program, rows)):
-        lines = show.lines(fact, caused or ())
+    log = asyncio.run(_read(options))
+    if not log.facts:
+        print(f"run {clean(log.row.id)} has no facts{_why(log.row)}", file=sys.stderr)
+    show = telling.Teller(log.row.workflow)
+    first = 0 if tail is None else len(log.facts) - tail
+    for at, (row, caused) in enumerate(_with_causes(log)):
+        lines = show.lines(row, caused or ())
         if at >= first:
-            print(json.dumps(_told(fact, caused)) if options.json else lines)
+            print(json.dumps(_told(row, caused)) if options.json else lines)
     return 0
 
 
-async def _read(options: argparse.Namespace) -> tuple[RunRow, list[Row], Program | None]:
+@dataclass(frozen=True)
+class _Log:
+    """A log as it was read, and the programs that it names."""
+
+    row: RunRow
+    facts: list[FactRow]
+    programs: dict[str, Program]
+    key: bytes
+
+
+async def _read(options: argparse.Namespace) -> _Log:
     async with client(options) as app:
         handle = await app.get(options.run_id)
         [row] = await app.store.find([handle.id])
         facts = await log_of(app.store, row.rid)
-        program = None
-        if facts and not options.facts_only:
-            program = await _program(app, program_at(facts) or row.program, row.workflow)
-        return row, list(rows_of(facts)), program
+        named = {getattr(it.fact, "program", "") for it in rows_of(facts)} - {""}
+        programs = {} if options.facts_only else await _programs(app, named, row.workflow)
+        return _Log(row, facts, programs, app.key)
 
 
-async def _program(app: Perdure, hash_: str, workflow: str) -> Program | None:
+async def _programs(app: Perdure, named: set[str], workflow: str) -> dict[str, Program]:
     see_here()
-    try:
-        return await Programs(app.store, app.key).get(hash_, workflow)
-    except PerdureError as error:
-        _note(f"what the facts caused cannot be told: {error}")
-        return None
+    known = Programs(app.store, app.key)
+    found: dict[str, Program] = {}
+    for hash_ in named:
+        try:
+            found[hash_] = await known.get(hash_, workflow)
+        except PerdureError as error:
+            _note(f"what some facts caused cannot be told: {error}")
+    return found
 
 
-def _with_causes(program: Program | None, rows: Sequence[Row]) -> Iterator[tuple[Row, Caused]]:
+def _with_causes(log: _Log) -> Iterator[tuple[Row, Caused]]:
     """Give each row with its effects as far as they follow from the code that is here."""
     told = 0
-    if program is not None:
+    if log.programs:
         try:
-            for row, effects in causes(program, rows):
+            for row, effects in causes(log.programs, log.row.id, log.facts, log.key):
                 yield row, effects
                 told += 1
         except PerdureError as error:
-            _note(f"what the facts from {rows[told].seq} on caused cannot be told: {error}")
-    for row in rows[told:]:
+            seq = log.facts[told].seq
+            _note(f"what the facts from {seq} on caused cannot be told: {error}")
+    for row in rows_of(log.facts[told:]):
         yield row, None
 
 

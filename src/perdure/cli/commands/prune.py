@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from perdure.cli.live import Live
-from perdure.cli.shown import print_json
+from perdure.cli.shown import many, print_json
 from perdure.cli.stores import client, takes_json, takes_store
 from perdure.core.policy import microseconds
 
@@ -27,7 +27,7 @@ def command(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"pruned": pruned})
     else:
-        print(f"{pruned} run{'s' * (pruned != 1)} pruned")
+        print(f"{many(pruned, 'run')} pruned")
     return 0
 
 
@@ -36,7 +36,7 @@ async def _prune(options: argparse.Namespace) -> int:
     try:
         async with client(options) as app:
             return await app.prune(
-                options.older_than, lambda done: live.show(f"{done} runs pruned")
+                options.older_than, lambda done: live.show(f"{many(done, 'run')} pruned")
             )
     finally:
         live.clear()

@@ -40,7 +40,7 @@ async def _row(options: argparse.Namespace, limit_s: float | None) -> RunRow:
 
     def seen(row: RunRow) -> None:
         why = "" if row.result is None else shown.error(row.result)
-        live.show(f"{row.id}  {STATUSES[row.status]}  {row.head} facts  {why}")
+        live.show(f"{row.id}  {STATUSES[row.status]}  {shown.many(row.head, 'fact')}  {why}")
 
     async with client(options) as app:
         handle = await app.get(options.run_id)

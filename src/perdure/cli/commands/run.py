@@ -107,7 +107,9 @@ class _Running:
     def seen(self, row: RunRow) -> None:
         passed = shown.took(time.monotonic() - self.begun)
         why = "" if row.result is None else shown.error(row.result)
-        self.live.show(f"{row.id}  {STATUSES[row.status]}  {row.head} facts  {passed}  {why}")
+        self.live.show(
+            f"{row.id}  {STATUSES[row.status]}  {shown.many(row.head, 'fact')}  {passed}  {why}"
+        )
         if why and why != self.hindered and row.status <= 1:
             self.live.clear()
             print(f"run {clean(row.id)} cannot go on for now: {why}", file=sys.stderr)
@@ -116,5 +118,5 @@ class _Running:
     def sum_up(self, row: RunRow) -> None:
         if self.live.is_on and row.ended_us is not None:
             lasted = shown.took((row.ended_us - row.created_us) / 1_000_000)
-            status = STATUSES[row.status]
-            print(f"run {clean(row.id)}: {status} in {lasted}, {row.head} facts", file=sys.stderr)
+            status, facts = STATUSES[row.status], shown.many(row.head, "fact")
+            print(f"run {clean(row.id)}: {status} in {lasted}, {facts}", file=sys.stderr)

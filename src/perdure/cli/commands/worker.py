@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import logging
 import sys
-from dataclasses import replace
 from typing import Any
 
 from perdure.app import Perdure
@@ -30,11 +29,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--drain", metavar="TIME", default="10s",
         help="how long actions may go on after the first SIGTERM or SIGINT; 10s unless given",
     )  # fmt: skip
+    parser.add_argument(
+        "--keep", metavar="TIME",
+        help="prune runs that ended longer ago, such as 30d; they are kept for ever unless given",
+    )  # fmt: skip
+    parser.add_argument(
+        "--queue", metavar="NAME", action="append", default=[],
+        help="serve calls of this queue too; repeatable",
+    )  # fmt: skip
 
 
 def command(options: argparse.Namespace) -> int:
     """Serve until a signal comes."""
-    drain_s = microseconds(options.drain, "--drain") / 1_000_000
+    told = _told(options)
     for name in options.modules:
         load_module(name)
     flows = sorted(name for kind, name in names() if kind == "workflow")
@@ -44,8 +51,14 @@ def command(options: argparse.Namespace) -> int:
             remedy="name the modules that define what is to be run",
         )
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level="INFO")
-    app = serving(options, replace(Options(), drain_s=drain_s))
+    app = serving(options, told)
     return asyncio.run(_serve(app, options, flows))
+
+
+def _told(options: argparse.Namespace) -> Options:
+    drain_s = microseconds(options.drain, "--drain") / 1_000_000
+    keep_s = None if options.keep is None else microseconds(options.keep, "--keep") / 1_000_000
+    return Options(drain_s=drain_s, keep_s=keep_s, queues=tuple(options.queue))
 
 
 async def _serve(app: Perdure, options: argparse.Namespace, flows: list[str]) -> int:
