@@ -32,11 +32,11 @@ from perdure.errors import (
 )
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
-from perdure.node.node import Taken, digest_of
+from perdure.node.node import Taken
 from perdure.node.options import Options
 from perdure.node.owner import Owner
 from perdure.node.resident import WORKFLOW
-from perdure.node.wire import Start
+from perdure.node.wire import Start, digest_of
 from perdure.registry import lookup, names
 from perdure.store.opening import open_store
 from perdure.store.port import (

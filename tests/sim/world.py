@@ -20,10 +20,10 @@ from perdure import values
 from perdure.core.facts import Lost, Signalled, Stopped, decode_row
 from perdure.errors import StoreError
 from perdure.node.flush import FENCED
-from perdure.node.node import Taken, digest_of
+from perdure.node.node import Taken
 from perdure.node.options import Options
 from perdure.node.owner import Owner
-from perdure.node.wire import Cancel, Signal, Start
+from perdure.node.wire import Cancel, Signal, Start, digest_of
 from perdure.store.memory import Late, MemoryDatabase, MemoryStore, MemoryWriter
 from perdure.store.port import (
     CANCELLED,

@@ -81,9 +81,7 @@ def class_of_time(run: Run, real: type[dt.date]) -> type:
 def _inherited(real: type[dt.date], names: tuple[str, ...]) -> tuple[str, ...]:
     """Give those of its methods that are not the user's own; looked up once, for it is slow."""
     base = dt.datetime if issubclass(real, dt.datetime) else dt.date
-    return tuple(
-        name for name in names if getattr_static(real, name) is getattr_static(base, name)
-    )
+    return tuple(name for name in names if getattr_static(real, name) is getattr_static(base, name))
 
 
 def _of_datetime(run: Run, real: type[dt.datetime]) -> Methods:

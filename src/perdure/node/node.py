@@ -16,7 +16,6 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -57,7 +56,7 @@ from perdure.node.resident import (
     child_id,
     fact_row,
 )
-from perdure.node.wire import Outcome
+from perdure.node.wire import CANCEL_BY_PARENT, Outcome, digest_of
 from perdure.node.writing import Writing, fail_waiters
 from perdure.registry import lookup
 from perdure.store.port import (
@@ -585,14 +584,6 @@ class Node:
 
 class Taken(Exception):
     """The id of a new run is that of another."""
-
-
-CANCEL_BY_PARENT = b'{"reason":"its parent no longer waits for it"}'
-
-
-def digest_of(args: Raw) -> bytes:
-    """Give what tells two inputs apart."""
-    return blake2b(bytes(args), digest_size=12).digest()
 
 
 _RELEASE: dict[type[AnyEffect], Callable[[Node, Any, Any], None]] = {
