@@ -2,14 +2,21 @@
 
 perdure check examples/orders.py
 perdure graph examples/orders.py:fulfil
+python examples/demo.py
+
+`fulfil` is the workflow: ordinary Python, which may be killed at any of its lines and goes on in
+another process. What touches the world is an action. If ORDERS_JOURNAL names a file, actions write
+into it what they begin and what they have done: so the demo can tell what ran in which process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
-from perdure import Retry, action, signal, workflow
+from perdure import Retry, action, attempt, signal, workflow
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,13 @@ class Order:
 
 @action(retry=Retry(attempts=5, backoff="1s"), timeout="30s")
 async def charge(order: Order) -> str:
-    """Take the money; give a receipt."""
-    await asyncio.sleep(2)
+    """Take the money; give a receipt. The bank is away whenever it is asked for the first time."""
+    _note("begun", f"charge {order.number}")
+    await asyncio.sleep(0.5)
+    if attempt().number == 1:
+        _note("failed", f"charge {order.number}")
+        raise ConnectionError("the bank does not answer")
+    _note("done", f"charge {order.number}")
     return f"receipt-{order.number}"
 
 
@@ -44,14 +56,18 @@ async def refund(receipt: str) -> None:
 
 @action(timeout="1m")
 async def ship(line: Line) -> str:
-    """Send one line; give the number of the parcel."""
+    """Send one line, a second for each thing; give the number of the parcel."""
+    _note("begun", f"ship {line.item}")
     await asyncio.sleep(line.count)
+    _note("done", f"ship {line.item}")
     return f"parcel-{line.item}"
 
 
 @action
 def notify(text: str) -> None:
     """Tell the customer."""
+    _note("begun", "notify")
+    _note("done", "notify")
 
 
 @workflow
@@ -68,7 +84,7 @@ async def fulfil(order: Order) -> str:
         await refund(receipt)
         return "given up"
     print(f"order {order.number}: {', '.join(parcels)}")
-    await asyncio.sleep(24 * 3600)
+    await asyncio.sleep(2)  # or a year: a run that waits is a row in the file, and nothing else
     await notify(f"how was {order.number}?")
     return f"shipped {len(parcels)} parcels"
 
@@ -79,3 +95,11 @@ async def _approved(order: Order) -> bool:
     except TimeoutError:
         await notify(f"nobody approved {order.number}")
         return False
+
+
+def _note(word: str, what: str) -> None:
+    """Write a line into the journal, which the engine knows nothing of."""
+    path = os.environ.get("ORDERS_JOURNAL")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as journal:
+            journal.write(f"{os.getpid()} {word} {attempt().idempotency_key} {what}\n")

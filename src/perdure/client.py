@@ -308,6 +308,8 @@ class Handle(Generic[R_co]):
                 while True:
                     changed.clear()
                     row = await self._row()
+                    if painter.seq == 0 and row.head:
+                        painter = await self._painter(row)  # it has begun
                     async for fact in self._rows(painter.seq):
                         painter.feed(fact)
                     if (painter.seq, row.status) != seen:
@@ -320,20 +322,17 @@ class Handle(Generic[R_co]):
             painter.close()
 
     async def _painter(self, row: RunRow) -> Painter:
-        first = [fact async for fact in self._first_row()]
-        hash_ = getattr(first[0].fact, "program", "") if first else row.program
-        if not first and row.head:
-            return Painter(self.id, row.workflow, NoSuchRun("its facts were deleted by a prune"))
+        first = list(rows_of(await self._app.store.facts(self.rid, 0, 1, images=False)))
+        if not first:
+            why = NoSuchRun("its facts were deleted by a prune") if row.head else None
+            return Painter(self.id, row.workflow, why)
+        hash_ = getattr(first[0].fact, "program", "")
         program: Any
         try:
             program = await Programs(self._app.store, self._app.key).get(hash_, row.workflow)
         except PerdureError as error:
             program = error
         return Painter(self.id, row.workflow, program, HOST)
-
-    async def _first_row(self) -> AsyncIterator[Row]:
-        for row in rows_of(await self._app.store.facts(self.rid, 0, 1, images=False)):
-            yield row
 
     async def at(self, seq: int) -> Moment:
         """Give the run as it was after fact `seq`: what stood where, with which variables.

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TextIO
 
 from perdure.cli import tree
-from perdure.cli.terminal import wants_colour
+from perdure.cli.terminal import clean, clip, paint, wants_colour
 from perdure.core.picture import Picture, to_data
 
 _FRAME_S = 0.1
@@ -35,6 +35,14 @@ class Shows(Protocol):
 
     def tick(self) -> None:
         """Some time has passed."""
+        ...
+
+    def clear(self) -> None:
+        """Make room: something else is about to be written."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Tell something beside the run."""
         ...
 
     def close(self) -> None:
@@ -93,6 +101,7 @@ class Screen:
         self.picture: Picture | None = None
         self.drawn = 0
         self.ticks = 0
+        self.last_said = ""
 
     def show(self, picture: Picture) -> None:
         """Keep it: it is drawn at the next tick, so that a thousand facts are one drawing."""
@@ -114,6 +123,13 @@ class Screen:
             self.stream.write(f"\r\x1b[{self.drawn}A\x1b[J")
             self.drawn = 0
 
+    def say(self, text: str) -> None:
+        """Write a line above the tree, and keep it below for as long as nothing else is said."""
+        self.clear()
+        self.last_said = clean(text)
+        self.stream.write(f"{paint(self.last_said, 'bold', on=self.colour)}\n")
+        self.tick()
+
     def close(self) -> None:
         """Leave the whole last picture above the cursor."""
         if self.picture is not None:
@@ -127,11 +143,13 @@ class Screen:
         found = tree.lines(
             picture,
             width=columns - 1,
-            height=None if last else rows - 1,
+            height=None if last else rows - (2 if self.last_said else 1),
             colour=self.colour,
             now=now,
             tick=None if last else self.ticks,
         )
+        if self.last_said and not last:
+            found.append(paint(clip(self.last_said, columns - 1), "bold", on=self.colour))
         up = f"\x1b[{self.drawn}A" if self.drawn else ""
         body = "".join(f"\x1b[2K{line}\n" for line in found)
         self.stream.write(f"\x1b[?25l\r{up}\x1b[J{body}" if up else f"\x1b[?25l{body}")
@@ -148,7 +166,8 @@ class Lines:
 
     def show(self, picture: Picture) -> None:
         """Write what is new."""
-        found = [tree.change_line(node, picture.at) for node in tree.changes(self.before, picture)]
+        new = tree.changes(self.before, picture)
+        found = [tree.change_line(node, picture.at) for node in new if tree.is_worth_a_line(node)]
         if not picture.nodes:
             found = picture.recent[-1:]
         self._write(found)
@@ -156,6 +175,13 @@ class Lines:
 
     def tick(self) -> None:
         """Nothing: time alone is no news."""
+
+    def clear(self) -> None:
+        """Nothing is in the way."""
+
+    def say(self, text: str) -> None:
+        """Write it."""
+        self._write([clean(text)])
 
     def close(self) -> None:
         """Say how it ended."""
@@ -184,6 +210,12 @@ class Objects:
 
     def tick(self) -> None:
         """Nothing."""
+
+    def clear(self) -> None:
+        """Nothing."""
+
+    def say(self, text: str) -> None:
+        """Nothing: it is not of the run."""
 
     def close(self) -> None:
         """Nothing."""

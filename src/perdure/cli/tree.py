@@ -66,7 +66,10 @@ def lines(
     below = [*_said(picture), *ending(picture)]
     if height is not None:
         below = below[: max(0, height // 3)]
-        body = list(_window(body, max(1, height - 1 - len(below))))
+        room = max(1, height - 1 - len(below))
+        if len(body) > room:
+            body = [line for line in body if line.status != "skipped"]
+        body = list(_window(body, room))
     drawn = [_title(picture, width, now, colour=colour)]
     drawn += [_fitted(each, width, colour=colour, tick=tick) for each in body]
     drawn += [paint(clip(text, width), shade, on=colour) for text, shade in below]
@@ -272,14 +275,14 @@ def _window(body: list[Line], room: int) -> Iterator[Line]:
     runs = [at for at, line in enumerate(body) if line.status == "running"]
     active = runs or [at for at, line in enumerate(body) if line.is_active]
     middle = active[-1] if active else 0
-    inner = room - 2 if room > 2 else room
-    first = min(max(0, middle - inner // 2), len(body) - inner)
-    below = len(body) - first - inner
-    if room > 2:
-        yield Line("pending", "       ", f"… {first} lines above" if first else "")
-    yield from body[first : first + inner]
-    if room > 2:
-        yield Line("pending", "       ", f"… {below} lines below" if below else "")
+    first = min(max(0, middle - room // 2), len(body) - room)
+    shown = body[first : first + room]
+    below = len(body) - first - room
+    if first and room > 2:
+        shown[0] = Line("pending", "       ", f"… {first + 1} lines above")
+    if below and room > 2:
+        shown[-1] = Line("pending", "       ", f"… {below + 1} lines below")
+    yield from shown
 
 
 # --- what is new
@@ -295,6 +298,14 @@ def changes(before: Picture | None, after: Picture) -> Iterator[NodeView]:
 
 def _standing(node: NodeView) -> tuple[str, int, int, tuple[int, int] | None]:
     return node.status, node.attempts, node.done, node.gate
+
+
+def is_worth_a_line(node: NodeView) -> bool:
+    """Whether that a node changed says something by itself, without the tree around it."""
+    return node.status != "skipped" and node.kind not in _STRUCTURE
+
+
+_STRUCTURE: Final = ("branch", "inline", "join", "parallel", "race", "spread", "try")
 
 
 def change_line(node: NodeView, when: dt.datetime | None, width: int = 100) -> str:

@@ -49,7 +49,10 @@ _PRELUDE: Final = {"sleep": "timer", "sleep_until": "timer", "_delay": "timer", 
 
 
 class Painter:
-    """Folds the rows of one run into a picture. `program` is a linked workflow, or why not."""
+    """Folds the rows of one run into a picture.
+
+    `program` is a linked workflow, or why there is none, or `None` for a run that has not begun.
+    """
 
     def __init__(self, run_id: str, workflow: str, program: Any, host: Host | None = None) -> None:
         self.run_id = run_id
@@ -63,7 +66,7 @@ class Painter:
         self.why = ""
         if isinstance(program, PerdureError):
             self.why = str(program)
-        else:
+        elif program is not None:
             self._load(program)
 
     def _load(self, program: Any) -> None:
