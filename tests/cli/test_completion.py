@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perdure.cli import COMMANDS, completing, parser
-from tests.cli.kit import perdure
+from tests.cli.kit import ROOT, perdure
 
 KNOWN = completing.known(parser())
 BASH = shutil.which("bash")
@@ -23,6 +23,17 @@ def test_every_command_and_option_is_in_the_script(shell: str) -> None:
         assert command.name in script
         for option in command.options:
             assert (option.flag[2:] if shell == "fish" else option.flag) in script
+
+
+def test_every_command_and_option_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    missing = [
+        f"{command.name} {option.flag}"
+        for command in KNOWN
+        for option in command.options
+        if f"`{command.name}" not in page or (option.flag not in page and option.flag != "--help")
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("shell", completing.SHELLS)
