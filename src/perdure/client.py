@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Raw
 
 from perdure import values
-from perdure.core.facts import Row
-from perdure.core.picture import Painter, Picture, trouble_of
+from perdure.core.facts import Row, Upgraded
+from perdure.core.picture import Move, Painter, Picture, trouble_of
 from perdure.core.policy import Seconds, microseconds
 from perdure.core.view import TaskView, tasks_of, waits_of
 from perdure.errors import (
@@ -294,7 +294,7 @@ class Handle(Generic[R_co]):
         async for fact in self._rows(0):
             if seq is not None and fact.seq > seq:
                 break
-            painter.feed(fact)
+            painter.feed(fact, await self._move(fact, row))
         shown = painter.picture()
         painter.close()
         return shown if seq is not None and seq < row.head else _as_stored(shown, row)
@@ -311,7 +311,7 @@ class Handle(Generic[R_co]):
                     if painter.seq == 0 and row.head:
                         painter = await self._painter(row)  # it has begun
                     async for fact in self._rows(painter.seq):
-                        painter.feed(fact)
+                        painter.feed(fact, await self._move(fact, row))
                     if (painter.seq, row.status) != seen:
                         seen = (painter.seq, row.status)
                         yield _as_stored(painter.picture(), row)
@@ -333,6 +333,18 @@ class Handle(Generic[R_co]):
         except PerdureError as error:
             program = error
         return Painter(self.id, row.workflow, program, HOST)
+
+    async def _move(self, row: Row, run: RunRow) -> Move | None:
+        """Give what leads on from a row that moved the run to other code, if it can be had."""
+        if not isinstance(row.fact, Upgraded):
+            return None
+        store, key = self._app.store, self._app.key
+        [stored] = await store.facts(self.rid, row.seq - 1, 1, images=True)
+        try:
+            program = await Programs(store, key).get(row.fact.program, run.workflow)
+        except PerdureError:
+            return None
+        return None if stored.image is None else Move(program, stored.image, key)
 
     async def at(self, seq: int) -> Moment:
         """Give the run as it was after fact `seq`: what stood where, with which variables.

@@ -9,6 +9,7 @@ import pytest
 from perdure import Options, Perdure
 from perdure.core.facts import Retried
 from tests.app import flows
+from tests.core.moving_kit import shop
 
 
 def in_engine(path, test):
@@ -86,3 +87,51 @@ def test_a_client_draws_the_run_of_another_process(tmp_path, world):
         assert theirs == await handle.picture()
 
     in_engine(tmp_path, test)
+
+
+BEFORE = """
+@action
+async def twice(value):
+    return value * 2
+
+@workflow
+async def flow(first):
+    begun = await twice(first)
+    many = asyncio.gather(twice(1), signal("go", int))
+    got = await many
+    return ["old", begun, got]
+"""
+AFTER = BEFORE.replace(
+    'return ["old", begun, got]', 'more = await twice(got[1])\n    return ["new", begun, more]'
+)
+
+
+def test_a_run_that_moved_to_other_code_keeps_what_was_counted(tmp_path):
+    async def test(app, made):
+        handle = await app.start(made.flow(BEFORE), 1, id="a")
+        async for row in handle.watch():
+            if row.seq >= 3:
+                break
+        before = await handle.picture()
+        made.deploy(AFTER)
+        await handle.upgrade()
+        moved = await handle.picture()
+        await handle.signal("go", 7)
+        assert await handle.result() == ["new", 2, 14]
+        after = await handle.picture()
+        assert [each.why for each in (before, moved, after)] == [""] * 3
+        assert labels(moved) == [*labels(before)[:-1], "more = twice(got[1])", labels(after)[-1]]
+        told = [(each.label, each.status) for each in moved.nodes if each.kind != "output"]
+        assert told[: len(before.nodes) - 1] == [
+            (each.label, each.status) for each in before.nodes if each.kind != "output"
+        ]
+        assert {each.status for each in after.nodes} == {"completed"}
+        assert sum(each.done for each in after.nodes if "twice(first)" in each.label) == 1
+
+    with shop(tmp_path / "code") as made:
+        made.folder.mkdir()
+        in_engine(tmp_path, lambda app: test(app, made))
+
+
+def labels(picture):
+    return [each.label for each in picture.nodes]

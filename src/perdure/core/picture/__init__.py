@@ -6,8 +6,18 @@ no clock and no terminal: a picture is plain data.
 
 from __future__ import annotations
 
-from perdure.core.picture.painting import Painter
+from perdure.core.picture.painting import Move, Painter
 from perdure.core.picture.shown import NodeView, Part, Picture, Place, Trouble, to_data
 from perdure.core.picture.troubles import trouble_of
 
-__all__ = ["NodeView", "Painter", "Part", "Picture", "Place", "Trouble", "to_data", "trouble_of"]
+__all__ = [
+    "Move",
+    "NodeView",
+    "Painter",
+    "Part",
+    "Picture",
+    "Place",
+    "Trouble",
+    "to_data",
+    "trouble_of",
+]

@@ -8,12 +8,13 @@ here still count as facts, and the picture says why.
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from perdure import values
+from perdure.core import image
 from perdure.core.calls import Call
 from perdure.core.effects import AnyEffect, Say
-from perdure.core.facts import Failed, Fired, Lost, Retried, Row, Signalled, Stopped
+from perdure.core.facts import Failed, Fired, Lost, Retried, Row, Signalled, Stopped, Upgraded
 from perdure.core.futures import FINISHED, Task
 from perdure.core.loop import Host
 from perdure.core.picture.places import SEEN, Places
@@ -35,7 +36,7 @@ from perdure.core.picture.watching import (
 )
 from perdure.core.refold import fold_again, in_force
 from perdure.core.run import Run
-from perdure.errors import PerdureError
+from perdure.errors import PerdureError, WrongFact
 from perdure.lang.reading import graph_of_program, main_of
 
 _RECENT: Final = 6
@@ -46,6 +47,21 @@ _RAISING: Final = (
 """Kinds of nodes with code of the workflow's own, which may raise."""
 _PRELUDE: Final = {"sleep": "timer", "sleep_until": "timer", "_delay": "timer", "signal": "signal"}
 """Coroutines of the engine that are nodes of their own, and which kind."""
+
+
+class Move(NamedTuple):
+    """What leads on from a row that moved a run to other code: the program, and the run on it."""
+
+    program: Any
+    image: bytes
+    key: bytes
+
+
+class Moved(NamedTuple):
+    """Where a task stands on other code, and since when."""
+
+    at: int
+    began_us: int
 
 
 class Painter:
@@ -64,17 +80,18 @@ class Painter:
         self.stopped: Stopped | None = None
         self.program: Any = None
         self.why = ""
+        self.begun_on = program
+        self.moves: dict[int, Move] = {}
         if isinstance(program, PerdureError):
             self.why = str(program)
         elif program is not None:
-            self._load(program)
+            try:
+                self._load(program)
+            except PerdureError as error:
+                self.why = str(error)
 
     def _load(self, program: Any) -> None:
-        try:
-            graph = graph_of_program(program)
-        except PerdureError as error:
-            self.why = str(error)
-            return
+        graph = graph_of_program(program)
         self.program = program
         self.file = graph.file
         self.places = Places(graph)
@@ -89,6 +106,7 @@ class Painter:
         self.tallies = [Tally() for _ in self.places.nodes]
         self.stays: dict[int, tuple[int, Tally, Stay]] = {}
         self.at = self.first
+        self.moving: dict[int, Moved] | None = None
         self.said: deque[str] = deque(maxlen=_RECENT)
 
     def close(self) -> None:
@@ -100,9 +118,11 @@ class Painter:
 
     # --- the fold
 
-    def feed(self, row: Row) -> None:
-        """Take one more row of the log."""
+    def feed(self, row: Row, move: Move | None = None) -> None:
+        """Take one more row of the log; with what leads on from it, if it is an `Upgraded`."""
         self.rows.append(row)
+        if move is not None:
+            self.moves[row.seq] = move
         self.facts[type(row.fact).__name__.lower()] += 1
         self.recent.append(_told(row))
         if isinstance(row.fact, Stopped):
@@ -123,17 +143,45 @@ class Painter:
     def _fold_again(self, last: Row) -> None:
         """An operator had the run go on from an earlier state: what it undid leaves the picture."""
         self.run.drop()
-        self._begin_anew()
+        self._load(self.begun_on)
         for row in in_force(self.rows):
             self._fold(row)
             if row is last:
                 return
 
     def _fold(self, row: Row) -> None:
+        if isinstance(row.fact, Upgraded):
+            self._move(row)
+            return
         applied = fold_again(self.run, row)
         if row.seq == 1:
             self.tallies[self.first].passed(self.run.origin_us)
         self.said.extend(_lines(applied.effects))
+
+    def _move(self, row: Row) -> None:
+        """The run goes on with other code: what was counted goes along, node by node."""
+        move = self.moves.get(row.seq)
+        if move is None:
+            raise WrongFact("it moves the run to other code, and that cannot be had")
+        places, tallies, stays = self.places, self.tallies, self.stays
+        births, at, said = self.births.of, self.at, self.said
+        self.run.drop()
+        self._load(move.program)
+        self.run = image.restore(move.program, move.image, move.key, self.run.host)
+        self.births = Births(self.run, self.keys)
+        self.births.of, self.run.tasks, self.said = births, self.births, said
+        same = self.places.same_as(places)
+        for old, new in same.items():
+            self.tallies[new] = tallies[old]
+            tallies[old].forget_open()
+        self.at = same.get(at, self.first)
+        self.moving = {
+            number: Moved(same.get(old, -1), stay.began_us)
+            for number, (old, _, stay) in stays.items()
+        }
+        for task in list(self.births.values()):
+            self._heard(task, None)
+        self.moving = None
 
     # --- where tasks stop
 
@@ -169,7 +217,7 @@ class Painter:
         at = found[0]
         self._walk(task, at)
         is_plain = what in _PLAIN or awaited is task.waits_on
-        stay = Stay(awaited, name, self.run.now_us, is_plain=is_plain)
+        stay = Stay(awaited, name, self._began_us(task), is_plain=is_plain)
         stay.span = span
         counts = what != "gate" or self.places.nodes[at].kind not in SEEN
         self._begin(task, at, stay, counts=counts)  # a shield: its task counts
@@ -183,7 +231,7 @@ class Painter:
                 return
             own = bool(steps) and not is_engine(steps[0].frame.f_code)
             name = task.coro.__name__ if own else task.name
-            stay = Stay(task, name, self.run.now_us, is_plain=True)
+            stay = Stay(task, name, self._began_us(task), is_plain=True)
             self._begin(task, at, stay, counts=self._is_direct(task))
         if steps:
             self._look_inside(task, steps)
@@ -194,7 +242,14 @@ class Painter:
         self._leave(task, raised=outcome(task)[0] != "completed")
         self.births.of.pop(task.number, None)
 
+    def _began_us(self, task: Task) -> int:
+        """Give the time: for what moves to other code, that when it began."""
+        moved = None if self.moving is None else self.moving.get(task.number)
+        return self.run.now_us if moved is None else moved.began_us
+
     def _node_of(self, task: Task, steps: list[Step]) -> int:
+        if self.moving is not None and task.number in self.moving:
+            return self.moving[task.number].at
         birth = self.births.of.get(task.number, Birth(None, 0, False))  # noqa: FBT003
         if birth.span is None:
             parent = self.stays.get(birth.parent)
@@ -265,6 +320,9 @@ class Painter:
 
     def _walk(self, task: Task, to: int) -> None:
         """Mark what lies between the last stop of the workflow and this one."""
+        if self.moving is not None:
+            self.at = to
+            return
         known = self.stays.get(task.number)
         raised = False if known is None else known[2].raised
         way = self.places.between(self.at, to, raised)

@@ -6,11 +6,11 @@ Knows the graph alone. A place is a span of the text: what an await covers, or a
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from perdure.lang.graph import Edge, Graph, Span
+from perdure.lang.graph import Edge, Graph, Node, Span
 
 SEEN: Final = ("action", "child")
 """Kinds at which a run always stops when it comes by."""
@@ -84,6 +84,11 @@ class Places:
     def fan_at(self, at: int) -> int:
         """Give the fan-out that arrives at a barrier, or -1."""
         return next((fan for fan, gate in self.gates.items() if gate == at), -1)
+
+    def same_as(self, other: Places) -> dict[int, int]:
+        """Give, by the numbers of the nodes of another graph, those that are the same here."""
+        mine = {key: at for at, key in enumerate(_keys(self.nodes))}
+        return {at: mine[key] for at, key in enumerate(_keys(other.nodes)) if key in mine}
 
     def around(self, at: int) -> Iterator[int]:
         """Give the regions that a node stands in, innermost first."""
@@ -220,6 +225,15 @@ def _traced(came: dict[int, tuple[int, bool]], start: int, end: int) -> Way:
         found.append(at)
         at, by_exception = came[at]
     return Way(tuple(reversed(found)), by_exception)
+
+
+def _keys(nodes: tuple[Node, ...]) -> Iterator[tuple[str, str, int]]:
+    """Give what nodes are known by in another version: kind, label, which of those it is."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for node in nodes:
+        key = (node.kind, node.label)
+        yield *key, seen[key]
+        seen[key] += 1
 
 
 def _within(inner: Span, outer: Span) -> bool:

@@ -115,6 +115,14 @@ class Tally:
         """How often it came to an end."""
         return sum(self.ended.values())
 
+    def forget_open(self) -> None:
+        """Take back what is under way: it begins again at another place."""
+        self.begun -= len(self.open)
+        self.fan[0] -= len(self.open)
+        self.open.clear()
+        for inner in self.inner.values():
+            inner.forget_open()
+
     def begin(self, number: int, stay: Stay) -> None:
         """Something begins here; `number` says for which task."""
         self.open[number] = stay
