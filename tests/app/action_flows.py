@@ -269,3 +269,13 @@ async def queued_then(name: str) -> str:
 async def sleeps_then_steps() -> str:
     await signal("go")
     return await which_thread()
+
+
+@action(retry=Retry(attempts=2, backoff="400ms"))
+async def again_soon(name: str) -> str:
+    return await step.run_here(name)
+
+
+@workflow
+async def tries_again(name: str) -> str:
+    return await again_soon(name)

@@ -31,7 +31,7 @@ _DATA_MODULES = frozenset(
     }
 )  # fmt: skip
 
-_DATA_CLASSES = frozenset({"_io.StringIO", "_io.BytesIO"})
+_DATA_CLASSES = frozenset({"_io.StringIO", "_io.BytesIO", "typing.Any"})
 """Classes that are plain data among others that are not."""
 
 _PURE_BUILTINS = (

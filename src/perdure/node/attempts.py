@@ -190,7 +190,7 @@ class Attempts:
             self._tell(resident, values.encode_error(why, trace=False))
 
     def _tell(self, resident: Resident, why: bytes | None) -> None:
-        resident.is_told_of = why is not None
+        resident.is_told_of, resident.note = why is not None, why
         self.node.write_change(
             RunChange(resident.rid, RUNNING, resident.stored_wake_us, result=why)
         )

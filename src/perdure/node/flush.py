@@ -115,11 +115,11 @@ class Pipeline:
         """Give the rows of the batch that is under way."""
         return [each.fact for each in self.flying if each.fact is not None]
 
-    def last_of(self, rids: frozenset[int]) -> Entry | None:
-        """Give the last entry that says anything of these runs and is not known to be durable."""
+    def last_of(self, rids: frozenset[int] | None) -> Entry | None:
+        """Give the last entry of these runs, or of any, that is not known to be durable."""
         parts = [each for part in self.parts for each in part]
         for entry in chain(reversed(self.gathering), reversed(parts), reversed(self.flying)):
-            if entry.rid in rids:
+            if rids is None or entry.rid in rids:
                 return entry
         return None
 

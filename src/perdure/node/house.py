@@ -111,6 +111,10 @@ class House(Protocol):
         """The way to the store."""
         ...
 
+    def clock(self) -> float:
+        """Read the clock by which waiting is measured."""
+        ...
+
     def now_us(self) -> int:
         """Read the clock."""
         ...
@@ -159,6 +163,10 @@ class House(Protocol):
         self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
     ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
+        ...
+
+    def rests(self, resident: Resident) -> None:
+        """A run has come to rest: it may leave the memory when others have come."""
         ...
 
     def drop(self, resident: Resident) -> None:

@@ -107,6 +107,8 @@ class Node:
         self.fold_guard = threading.Lock()
         self.unable: dict[int, PerdureError] = {}
         """Runs that cannot go on in this process, and why."""
+        self.resident_bytes = 0
+        """What the runs in memory take, as far as it can be estimated."""
         self.idle: deque[tuple[int, float]] = deque()
         """Runs that came to wait for something else than actions, oldest first."""
         self.recovery = Recovery(self)
@@ -253,6 +255,7 @@ class Node:
     def drop(self, resident: Resident) -> None:
         """Forget a run; the store has it."""
         self.residents.pop(resident.rid, None)
+        self.weigh(resident)
         self.attempts.abandon(resident)
         resident.run.drop()
 
@@ -381,27 +384,44 @@ class Node:
 
     # --- leaving memory
 
-    def _rests(self, resident: Resident) -> None:
-        """A run has come to rest: it may leave the memory when there are too many."""
+    def rests(self, resident: Resident) -> None:
+        """A run has come to rest: it may leave the memory when others have come."""
+        self.weigh(resident)
         self.idle.append((resident.rid, resident.touched_s))
-        if len(self.residents) > self.options.residents_max:
-            self.sweep(time.perf_counter(), len(self.residents) - self.options.residents_max)
 
-    def sweep(self, now_s: float, surplus: int = 0) -> None:
-        """Let runs go that have waited longest: so many, and all that waited too long."""
-        looked = len(self.idle)
-        while looked and self.idle:
-            looked -= 1
+    def _make_room(self) -> None:
+        if self._surplus() > 0 or self._surplus_bytes() > 0:
+            self.sweep(time.perf_counter())
+
+    def weigh(self, resident: Resident) -> None:
+        """Count what a run takes in memory; costs the same for every run."""
+        weight = resident.weight if self.residents.get(resident.rid) is resident else 0
+        self.resident_bytes += weight - resident.weighed
+        resident.weighed = weight
+
+    def _surplus(self) -> int:
+        return len(self.residents) - self.options.residents_max
+
+    def _surplus_bytes(self) -> int:
+        return self.resident_bytes - self.options.resident_bytes_max
+
+    def sweep(self, now_s: float) -> None:
+        """Let runs go that have waited longest: those too many, and all that waited too long."""
+        surplus, surplus_bytes = self._surplus(), self._surplus_bytes()
+        while self.idle:
             rid, touched_s = self.idle[0]
             resident = self.residents.get(rid)
             if resident is None or resident.touched_s != touched_s:
                 self.idle.popleft()  # something has happened to it since
                 continue
-            if surplus <= 0 and now_s - resident.touched_s < self.options.idle_s:
+            is_much = surplus > 0 or surplus_bytes > 0
+            if not is_much and now_s - resident.touched_s < self.options.idle_s:
                 return
             self.idle.popleft()
+            weight = resident.weighed
             if self.recovery.evict(resident):
                 surplus -= 1
+                surplus_bytes -= weight
 
     # --- releasing
 
@@ -418,8 +438,9 @@ class Node:
                     resident.is_stored = True
             for effect in entry.effects:
                 _RELEASE[type(effect)](self, resident, effect)
-            if resident is not None and len(resident.run.calls) == len(resident.children):
-                self._rests(resident)
+            if resident is not None and _may_rest(resident, entry):
+                self.rests(resident)
+                self._make_room()
             if entry.waiters is not None:
                 for waiter in entry.waiters:
                     if not waiter.done():
@@ -580,6 +601,13 @@ class Node:
                 self.alarms.push(due_us, resident.rid)
                 return
             self.fold(resident, Fired(max(self.now_us(), due_us), run.timers.heap[0][1]))
+
+
+def _may_rest(resident: Resident, entry: Entry) -> bool:
+    """Whether a run waits for nothing that is under way here, or has come to wait to try again."""
+    return len(resident.run.calls) == len(resident.children) or any(
+        isinstance(each, Dispatch) and each.not_before_us for each in entry.effects
+    )
 
 
 class Taken(Exception):

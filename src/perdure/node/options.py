@@ -46,6 +46,8 @@ class Options:
     """Queues that this process serves, beside the one of calls that name none."""
     residents_max: int = 5_000
     """Runs that may wait in memory; of more, those that waited longest leave it."""
+    resident_bytes_max: int = 512 << 20
+    """What they may take in memory, as far as it can be estimated: as above."""
     idle_s: float = 30.0
     """How long a run may wait in memory before it leaves it in any case."""
     keep_s: float | None = None

@@ -24,6 +24,7 @@ from perdure.errors import (
     NotAWorkflow,
     PerdureError,
     StoreError,
+    Unserved,
 )
 from perdure.limits import LIMITS
 from perdure.node.flush import FENCED
@@ -87,6 +88,8 @@ class Recovery:
         """Learn which runs will be due soon; an alarm of its own says when to look again."""
         node = self.node
         self.scan_us = 0
+        if self.scanned_us:
+            await self.written(None)  # who has gone to sleep by now is found
         until = self._now_us() + HORIZON_US
         cursor = (max(self.scanned_us, 1), 0) if self.scanned_us else (1, 0)
         while True:
@@ -139,14 +142,16 @@ class Recovery:
             if stored.run.rid not in node.residents and stored.run.status == RUNNING:
                 await self._bring_back(stored, fresh=fresh)
 
-    async def written(self, rids: frozenset[int]) -> None:
-        """Wait until nothing of these runs is on its way to the store."""
+    async def written(self, rids: frozenset[int] | None) -> None:
+        """Wait until nothing of these runs, or of all, is on its way to the store by now."""
         node = self.node
-        while rids and (entry := node.pipeline.last_of(rids)) is not None:
+        while rids != frozenset() and (entry := node.pipeline.last_of(rids)) is not None:
             landed: asyncio.Future[None] = node.loop.create_future()
             entry.waiters = [*(entry.waiters or ()), landed]
             landed.add_done_callback(_heard)
             await asyncio.wait([landed])
+            if rids is None:
+                return
 
     async def _bring_back(self, stored: Stored, *, fresh: bool) -> None:
         node, row = self.node, stored.run
@@ -161,7 +166,10 @@ class Recovery:
         if row.rid in node.residents or node.pipeline.state == FENCED:
             run.drop()
             return
-        await self.reconcile(self.adopt(row, run), fresh=fresh or self.inherits)
+        resident = self.adopt(row, run)
+        resident.image_bytes = len(stored.facts[0].image or b"")
+        resident.tail_bytes = sum(len(each.body) for each in stored.facts[1:])
+        await self.reconcile(resident, fresh=fresh or self.inherits)
 
     def adopt(self, row: RunRow, run: Run) -> Resident:
         """Take a run that was brought back among those in memory."""
@@ -169,7 +177,12 @@ class Recovery:
         resident.durable_seq = resident.last_seq = row.head
         resident.stored_wake_us = row.wake_at_us
         resident.parent = _parent_of(row)
-        resident.is_told_of = row.status == RUNNING and row.result is not None
+        resident.note = row.result if row.status == RUNNING else None
+        if resident.note is not None:
+            resident.is_told_of = isinstance(
+                values.decode_error(resident.note), (Unserved, *_WAITS)
+            )
+        resident.touched_s = self.node.clock()
         self.node.residents[row.rid] = resident
         self.node.unable.pop(row.rid, None)
         return resident
@@ -236,6 +249,8 @@ class Recovery:
         due_us = run.timers.next_due_us()
         if due_us is not None:
             node.alarms.push(due_us, resident.rid)
+        if resident.settled:
+            node.rests(resident)
 
     async def _find_children(self, resident: Resident) -> None:
         """Find the child runs that a run waits for; the row of one that has ended answers for it.

@@ -42,13 +42,19 @@ def child_id(parent: str, call: int, token: int) -> str:
     return f"{parent}/{call}.{token}" if token > 1 else f"{parent}/{call}"
 
 
+BARE_BYTES = 16 << 10
+"""What a run with next to no state takes in memory, measured."""
+SPREAD = 4
+"""How many bytes a byte of an image takes in memory, measured."""
+
+
 class Resident:
     """One run in memory."""
 
     __slots__ = (
         "children", "durable_seq", "id", "image_bytes", "image_seq", "is_stored", "is_told_of",
         "last_seq", "note", "parent", "rid", "run", "slow", "stored_wake_us", "tail_bytes",
-        "touched_s", "why_tail", "workflow",
+        "touched_s", "weighed", "why_tail", "workflow",
     )  # fmt: skip
 
     def __init__(self, rid: int, id_: str, workflow: str, run: Run) -> None:
@@ -76,11 +82,18 @@ class Resident:
         self.why_tail = ""
         """Why the last image was not taken, if it was not."""
         self.is_told_of = False
-        """Whether its row says why it cannot go on."""
+        """Whether its row says why it could not go on, and need not once it does."""
         self.note: bytes | None = None
-        """Why it was not moved to other code when that was last asked; it stays in its row."""
+        """What its row says beside: why it cannot go on, or was not moved to other code."""
+        self.weighed = 0
+        """What it was last counted with, in the bytes that all runs in memory take."""
         self.touched_s = 0.0
         """When something last happened to it, by the node's own clock."""
+
+    @property
+    def weight(self) -> int:
+        """Estimate what it takes in memory, in bytes; costs nothing, however large it is."""
+        return BARE_BYTES + SPREAD * (self.image_bytes + self.tail_bytes)
 
     @property
     def is_over(self) -> bool:
