@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from contextvars import Context
 from typing import Any, Protocol
@@ -56,6 +55,10 @@ class Loading(Protocol):
         """Wait until nothing of these runs is on its way to the store."""
         ...
 
+    def evict(self, resident: Resident) -> bool:
+        """Let a run that only waits leave the memory; say whether it does."""
+        ...
+
     def adopt(self, row: RunRow, run: Run) -> Resident:
         """Take a run that was brought back among those in memory."""
         ...
@@ -64,6 +67,14 @@ class Loading(Protocol):
         self, resident: Resident, *, fresh: bool, asked: frozenset[int] = frozenset()
     ) -> None:
         """See to it that exactly what the run waits for is under way."""
+        ...
+
+
+class Memory(Protocol):
+    """How much the runs in memory take, as those see it who bring them there."""
+
+    def rests(self, resident: Resident) -> None:
+        """A run has come to rest: it may leave the memory when others have come."""
         ...
 
 
@@ -90,7 +101,6 @@ class House(Protocol):
     alarms: Alarms
     observers: list[Callable[[Entry], object]]
     unable: dict[int, PerdureError]
-    idle: deque[tuple[int, float]]
     draining: bool
     folding: tuple[Resident, float] | None
     fold_guard: Any
@@ -104,6 +114,11 @@ class House(Protocol):
     @property
     def loading(self) -> Loading:
         """What brings runs into memory."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """How much the runs in memory take."""
         ...
 
     @property
@@ -163,10 +178,6 @@ class House(Protocol):
         self, rid: int, id_: str, head: int, error: BaseException, fact: AnyFact | None = None
     ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
-        ...
-
-    def rests(self, resident: Resident) -> None:
-        """A run has come to rest: it may leave the memory when others have come."""
         ...
 
     def drop(self, resident: Resident) -> None:

@@ -56,6 +56,7 @@ from perdure.node.resident import (
     child_id,
     fact_row,
 )
+from perdure.node.room import Room
 from perdure.node.wire import CANCEL_BY_PARENT, Outcome, digest_of
 from perdure.node.writing import Writing, fail_waiters
 from perdure.registry import lookup
@@ -107,10 +108,7 @@ class Node:
         self.fold_guard = threading.Lock()
         self.unable: dict[int, PerdureError] = {}
         """Runs that cannot go on in this process, and why."""
-        self.resident_bytes = 0
-        """What the runs in memory take, as far as it can be estimated."""
-        self.idle: deque[tuple[int, float]] = deque()
-        """Runs that came to wait for something else than actions, oldest first."""
+        self.room = Room(self)
         self.recovery = Recovery(self)
         self.mail = Mail(self)
         self.on_fenced: Callable[[], object] = lambda: None
@@ -130,6 +128,11 @@ class Node:
     def loading(self) -> Recovery:
         """What brings runs into memory."""
         return self.recovery
+
+    @property
+    def memory(self) -> Room:
+        """How much the runs in memory take."""
+        return self.room
 
     @property
     def gathering(self) -> Writing:
@@ -255,7 +258,7 @@ class Node:
     def drop(self, resident: Resident) -> None:
         """Forget a run; the store has it."""
         self.residents.pop(resident.rid, None)
-        self.weigh(resident)
+        self.room.weigh(resident)
         self.attempts.abandon(resident)
         resident.run.drop()
 
@@ -382,47 +385,6 @@ class Node:
         entry.change = change
         self.writing.add(entry)
 
-    # --- leaving memory
-
-    def rests(self, resident: Resident) -> None:
-        """A run has come to rest: it may leave the memory when others have come."""
-        self.weigh(resident)
-        self.idle.append((resident.rid, resident.touched_s))
-
-    def _make_room(self) -> None:
-        if self._surplus() > 0 or self._surplus_bytes() > 0:
-            self.sweep(time.perf_counter())
-
-    def weigh(self, resident: Resident) -> None:
-        """Count what a run takes in memory; costs the same for every run."""
-        weight = resident.weight if self.residents.get(resident.rid) is resident else 0
-        self.resident_bytes += weight - resident.weighed
-        resident.weighed = weight
-
-    def _surplus(self) -> int:
-        return len(self.residents) - self.options.residents_max
-
-    def _surplus_bytes(self) -> int:
-        return self.resident_bytes - self.options.resident_bytes_max
-
-    def sweep(self, now_s: float) -> None:
-        """Let runs go that have waited longest: those too many, and all that waited too long."""
-        surplus, surplus_bytes = self._surplus(), self._surplus_bytes()
-        while self.idle:
-            rid, touched_s = self.idle[0]
-            resident = self.residents.get(rid)
-            if resident is None or resident.touched_s != touched_s:
-                self.idle.popleft()  # something has happened to it since
-                continue
-            is_much = surplus > 0 or surplus_bytes > 0
-            if not is_much and now_s - resident.touched_s < self.options.idle_s:
-                return
-            self.idle.popleft()
-            weight = resident.weighed
-            if self.recovery.evict(resident):
-                surplus -= 1
-                surplus_bytes -= weight
-
     # --- releasing
 
     def release(self, entries: list[Entry], refused: frozenset[int]) -> None:
@@ -438,9 +400,12 @@ class Node:
                     resident.is_stored = True
             for effect in entry.effects:
                 _RELEASE[type(effect)](self, resident, effect)
-            if resident is not None and _may_rest(resident, entry):
-                self.rests(resident)
-                self._make_room()
+            if resident is not None:
+                if _may_rest(resident, entry):
+                    self.room.rests(resident)
+                else:
+                    self.room.weigh(resident)
+                self.room.make()
             if entry.waiters is not None:
                 for waiter in entry.waiters:
                     if not waiter.done():

@@ -83,7 +83,7 @@ class Owner:
     def _tick(self) -> None:
         if self.closed or self.fenced.is_set():
             return
-        self.node.sweep(self.node.clock())
+        self.node.room.sweep(self.node.clock())
         self.node.loop.call_later(max(self.options.idle_s / 4, 0.05), self._tick)
 
     # --- when the store does not answer

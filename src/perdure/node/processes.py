@@ -131,6 +131,8 @@ class Processes:
     def __init__(self) -> None:
         self.free: list[Worker] = []
         self.all: set[Worker] = set()
+        self.going: set[Worker] = set()
+        """Those that were killed and may not be gone yet."""
 
     async def run(self, effect: Dispatch, attempt: Attempt) -> tuple[str, Raw]:
         """Run an action in a process; one that is cancelled, or late, is killed with it.
@@ -154,6 +156,8 @@ class Processes:
             else:
                 self.all.discard(worker)
                 worker.kill()
+                self.going = {each for each in self.going if each.process.returncode is None}
+                self.going.add(worker)
         if answer.kind == "absent":
             raise NotApart(
                 f"`{effect.target}` is not to be found in a process of its own: {answer.body}",
@@ -177,10 +181,11 @@ class Processes:
 
     async def close(self) -> None:
         """End all processes, and see them gone: the loop may be closed right after this."""
-        workers, self.all = self.all, set()
-        self.free.clear()
-        for worker in workers:
+        for worker in self.all:
             worker.kill()
+        workers = self.all | self.going
+        self.all, self.going = set(), set()
+        self.free.clear()
         if workers:
             ends = [asyncio.ensure_future(worker.gone()) for worker in workers]
             await asyncio.wait(ends, timeout=GONE_S)

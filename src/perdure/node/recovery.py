@@ -179,9 +179,8 @@ class Recovery:
         resident.parent = _parent_of(row)
         resident.note = row.result if row.status == RUNNING else None
         if resident.note is not None:
-            resident.is_told_of = isinstance(
-                values.decode_error(resident.note), (Unserved, *_WAITS)
-            )
+            why = values.decode_error(resident.note)
+            resident.is_told_of = isinstance(why, (Unserved, *_WAITS))
         resident.touched_s = self.node.clock()
         self.node.residents[row.rid] = resident
         self.node.unable.pop(row.rid, None)
@@ -250,7 +249,7 @@ class Recovery:
         if due_us is not None:
             node.alarms.push(due_us, resident.rid)
         if resident.settled:
-            node.rests(resident)
+            node.memory.rests(resident)
 
     async def _find_children(self, resident: Resident) -> None:
         """Find the child runs that a run waits for; the row of one that has ended answers for it.
