@@ -88,7 +88,7 @@ async def inner(value: str) -> str:
 
 @workflow
 async def first_wins() -> object:
-    return await race(act("quick"), asyncio.sleep(60))
+    return await race(act("quick"), act("slow one"))
 
 
 @workflow
@@ -99,6 +99,14 @@ async def started() -> list[object]:
         one = group.create_task(act("one"))
         two = group.create_task(other("two"))
     return [await early, one.result(), two.result()]
+
+
+@workflow
+async def groups(count: int) -> None:
+    for number in range(count):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(act(number))
+            group.create_task(other(number))
 
 
 @workflow

@@ -157,8 +157,17 @@ def test_helpers_are_told_below_the_node_that_called_them() -> None:
 
 
 def test_who_loses_a_race_is_cancelled() -> None:
-    shown = last(flows.first_wins, run_in_memory(flows.first_wins))
-    assert statuses(shown, "act(", "asyncio.sleep") == ["completed", "cancelled"]
+    script = {flows.act: [returns(1, "1s"), returns(2, "9s")]}
+    shown = last(flows.first_wins, run_in_memory(flows.first_wins, script=script))
+    assert statuses(shown, "act('quick')", "act('slow one')") == ["completed", "cancelled"]
+
+
+def test_a_group_counts_anew_in_every_round() -> None:
+    shown = pictures(flows.groups, run_in_memory(flows.groups, 2).rows)
+    assert [node(each, "end of the group").gate for each in shown] == [
+        (0, 2), (1, 2), (0, 2), (1, 2), (2, 2),
+    ]  # fmt: skip
+    assert node(shown[1], "end of the group").status == "waiting"
 
 
 def test_what_was_started_is_followed_beside_the_flow() -> None:

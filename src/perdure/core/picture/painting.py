@@ -258,7 +258,7 @@ class Painter:
         found = self.places.at(birth.span, what, name)
         beside = [at for at in found if self.places.fan[at] >= 0 or self._is_started(at)]
         among = beside or found
-        return min(among, key=lambda at: self.tallies[at].begun) if among else -1
+        return min(among, key=lambda at: (self.tallies[at].begun, at)) if among else -1
 
     def _is_started(self, at: int) -> bool:
         return self.places.nodes[at].mode == "started"

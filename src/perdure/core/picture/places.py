@@ -106,7 +106,9 @@ class Places:
         """
         key = (span, what, name)
         if key not in self._found:
-            self._found[key] = self._named(self._by_kind(span, KINDS[what]), name)
+            found = self._named(self._by_kind(span, KINDS[what]), name)
+            # `async with TaskGroup()` stops at its end, and its place is where it begins.
+            self._found[key] = [self.gates.get(at, at) for at in found]
         return self._found[key]
 
     def _by_kind(self, span: Span, kinds: tuple[str, ...]) -> list[int]:
