@@ -1,4 +1,4 @@
-"""A run is moved by a process that has newer code on its path, and every process is killed with -9."""
+"""A later process, with newer code on its path, moves a run; every process is killed with -9."""
 
 from __future__ import annotations
 

@@ -64,6 +64,8 @@ def moved(taken: bytes, difference: Difference, key: bytes, host: Host | None = 
         refused = error.with_traceback(None)
     except PerdureError as error:
         refused = NotUpgraded(f"the run has no place in the new code: {error}", remedy=_REMEDY)
+    finally:
+        way.reading = None  # what it has read leads back to it: nothing is to be kept by that
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # calls that had not begun never will
         way.run.drop()
