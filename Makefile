@@ -10,7 +10,7 @@ PYTHONS ?= $(shell $(PYTHON3) tools/pythons.py others)
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format bench-core demo differential kill-loop sim clean
+.PHONY: help setup test check format bench-core demo differential kill-loop sim crash clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ kill-loop: setup ## kill engines at random instants (long; CYCLES=300 SEED=1)
 sim: setup ## simulate two nodes over one store under every fault (long; PERDURE_SEEDS=20000)
 	@PERDURE_SEEDS=$${PERDURE_SEEDS:-20000} \
 	    $(PY) -m pytest -q tests/sim/test_simulation.py -n $(JOBS) --timeout=0
+
+crash: setup ## crash at every boundary and every pair, fail every call of SQLite (half an hour)
+	@$(PY) -m tests.crash.everywhere
 
 clean: ## remove environments, caches and builds
 	@rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

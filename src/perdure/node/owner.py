@@ -140,6 +140,8 @@ class Owner:
             try:
                 await node.settled()
             finally:
+                # If not all was written, or not all brought back, whoever is next must look.
+                in_order = node.pipeline.quiet and not node.recovery.inherits
                 self.watchdog.stop()
                 node.close()
-                await self.writer.close()
+                await self.writer.close(in_order=in_order)

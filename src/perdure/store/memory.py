@@ -369,11 +369,11 @@ class MemoryWriter:
         messages = self._database.messages.values()
         return [it for it in messages if owners.get(it.rid, self) is self]
 
-    async def close(self) -> None:
+    async def close(self, *, in_order: bool = True) -> None:
         """Let go of the runs, so that another writer may have them at once."""
         if self.alive:
             self._database.declare_dead(self)
-            self._database.left_in_order = True
+            self._database.left_in_order = in_order
 
 
 class MemoryStore:

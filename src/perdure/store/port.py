@@ -234,8 +234,11 @@ class Writer(Protocol):
         """Give the oldest messages for runs of this writer; they stay until a flush takes them."""
         ...
 
-    async def close(self) -> None:
-        """Let go of the runs, so that another writer may have them at once."""
+    async def close(self, *, in_order: bool = True) -> None:
+        """Let go of the runs, so that another writer may have them at once.
+
+        `in_order`: what was under way has come to an end, or is written off, durably.
+        """
         ...
 
 

@@ -66,7 +66,9 @@ def take(path: str) -> OwnerLock | None:
             if identity(place) == _identity_of(descriptor):
                 before = os.pread(descriptor, _BYTES, 0).strip()
                 _write(descriptor, str(os.getpid()).encode())
-                return OwnerLock(place, descriptor, left_in_order=before in {b"", _FREE})
+                # Not even a power failure may leave the word of the holder before us.
+                os.fsync(descriptor)
+                return OwnerLock(place, descriptor, left_in_order=before == _FREE)
             os.close(descriptor)  # somebody removed the file meanwhile: this lock keeps nobody out
         except BlockingIOError:
             os.close(descriptor)

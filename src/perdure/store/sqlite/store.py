@@ -255,4 +255,5 @@ class SqliteStore:
 
     async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
         self._demand_open()
-        return await asyncio.wrap_future(self._thread.submit(work, *given))
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, work, *given)

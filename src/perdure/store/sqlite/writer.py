@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -61,7 +61,7 @@ class SqliteWriter:
         self._incarnation = 0
         self._closed = False
         self._thread = ThreadPoolExecutor(1, "perdure-store-writer")
-        self._last: Future[Any] | None = None
+        self._last: asyncio.Future[Any] | None = None
         self._commit_s = 0.0
         self._since_probe = 0
         self._wal_pages = 0
@@ -175,7 +175,7 @@ class SqliteWriter:
         """After a batch: move the log into the file if it is long, or when nothing more comes."""
         self._batches += 1
         if self._wal_pages >= WAL_PAGES_MAX:
-            self._last = self._thread.submit(self._checkpoint)
+            self._last = self._on_thread(self._checkpoint)
         if self._idle_timer is None and not self._closed:
             loop = asyncio.get_running_loop()
             self._idle_timer = loop.call_later(IDLE_S, self._look_whether_idle, self._batches)
@@ -185,7 +185,7 @@ class SqliteWriter:
         if self._closed or not self._wal_pages:
             return
         if batches == self._batches:
-            self._last = self._thread.submit(self._checkpoint)
+            self._last = self._on_thread(self._checkpoint)
         else:
             loop = asyncio.get_running_loop()
             self._idle_timer = loop.call_later(IDLE_S, self._look_whether_idle, self._batches)
@@ -197,9 +197,11 @@ class SqliteWriter:
             self._wal_pages = 0
 
     async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
-        future = self._thread.submit(work, *given)
-        self._last = future
-        return await asyncio.wrap_future(future)
+        self._last = future = self._on_thread(work, *given)
+        return await future
+
+    def _on_thread(self, work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 
     # --- leaving ---------------------------------------------------------------------
 
@@ -207,7 +209,7 @@ class SqliteWriter:
         if self._closed:
             raise Fence("this writer was closed")
 
-    async def close(self) -> None:
+    async def close(self, *, in_order: bool = True) -> None:
         """Finish what is under way, and let go of the lock."""
         if self._closed:
             return
@@ -216,7 +218,10 @@ class SqliteWriter:
             self._idle_timer.cancel()
         self._line.close()
         await asyncio.to_thread(self._thread.shutdown)
-        self._lock.release()
+        if in_order:
+            self._lock.release()
+        else:
+            self._lock.abandon()
 
 
 def _touch(connection: Connection) -> None:
