@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import suppress
+from types import AsyncGeneratorType
 from typing import Any, TypeVar
 
 from perdure.errors import Closed
@@ -47,12 +49,21 @@ class Portal:
         if runner is None:
             work.close()
             raise Closed("the engine is not open", remedy="use it within `with`")
-        return asyncio.run_coroutine_threadsafe(work, runner.get_loop()).result()
+        ends = asyncio.run_coroutine_threadsafe(_outcome(work), runner.get_loop())
+        value: T
+        value, error = ends.result()
+        if error is not None:
+            raise error
+        return value
 
     def iterate(self, source: AsyncIterator[T]) -> Iterator[T]:
-        """Go through an asynchronous iterator from here."""
-        while (item := self.run(_next(source))) is not _END:
-            yield item
+        """Go through an asynchronous iterator from here; who stops half-way leaves nothing."""
+        try:
+            while (item := self.run(_next(source))) is not _END:
+                yield item
+        finally:
+            with suppress(Closed):
+                self.run(_close(source))
 
     def close(self) -> None:
         """End the loop, and wait for its thread."""
@@ -60,6 +71,19 @@ class Portal:
         if runner is not None and stop is not None and thread is not None:
             runner.get_loop().call_soon_threadsafe(stop.set)
             thread.join()
+
+
+async def _outcome(work: Coroutine[Any, Any, Any]) -> tuple[Any, BaseException | None]:
+    """Give what a coroutine gave or raised: a future would forget why it was cancelled."""
+    try:
+        return await work, None
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 — it is raised over there
+        return None, error
+
+
+async def _close(source: AsyncIterator[Any]) -> None:
+    if isinstance(source, AsyncGeneratorType):
+        await source.aclose()
 
 
 async def _next(source: AsyncIterator[T]) -> T:
