@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import Shell
+from tests.cli.kit import LATEST_S, ROOT, Shell, environment
 
 SHOP = "tests.cli.shop"
 
@@ -60,3 +66,41 @@ def test_a_run_that_is_not_there_is_one_clear_line(shell: Shell, command: str) -
     said = shell(command, "nobody")
     assert (said.code, said.out) == (2, "")
     assert "there is no run `nobody`" in said.err
+
+
+def on_terminal(*args: str) -> tuple[int, str, str]:
+    """Run a command whose standard error is a terminal; give its code, its output, its terminal."""
+    ours, theirs = pty.openpty()
+    told: list[bytes] = []
+
+    def listen() -> None:
+        with contextlib.suppress(OSError):  # so ends a terminal that nobody holds any more
+            while data := os.read(ours, 4096):
+                told.append(data)
+
+    listening = threading.Thread(target=listen)
+    listening.start()
+    done = subprocess.run(
+        [sys.executable, "-m", "perdure", *args],
+        cwd=ROOT,
+        env=environment(TERM="xterm", NO_COLOR="1"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        timeout=LATEST_S,
+        check=False,
+    )
+    os.close(theirs)
+    listening.join()
+    os.close(ours)
+    return done.returncode, done.stdout, b"".join(told).decode()
+
+
+def test_on_a_terminal_a_run_is_drawn_beside_its_result(tmp_path: Path) -> None:
+    store = str(tmp_path / "runs.db")
+    code, out, seen = on_terminal("run", f"{SHOP}:fulfil", "--arg", "total=5", "--store", store)
+    assert (code, out) == (0, "charged 5\nreceipt 5, 0 lines\n")
+    assert "✓ completed" in seen
+    assert "✓ ● " in seen
+    assert seen.rstrip().endswith("\x1b[?25h")

@@ -16,7 +16,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, Self, TextIO
 
 from perdure.cli import tree
 from perdure.cli.terminal import clean, clip, paint, wants_colour
@@ -24,6 +24,8 @@ from perdure.core.picture import Picture, to_data
 
 _FRAME_S = 0.1
 """How often a tree is drawn anew; times go on between facts."""
+_LAST_S = 2.0
+"""How long the last picture may take to come."""
 
 
 class Shows(Protocol):
@@ -86,6 +88,35 @@ async def follow(handle: Followed, way: Shows) -> Picture | None:
     return last
 
 
+class Beside:
+    """A run followed while something else is done: `async with Beside(handle, way): …`.
+
+    At the end it is given a little time to show the end; what goes wrong in it disturbs nothing.
+    """
+
+    def __init__(self, handle: Followed, way: Shows) -> None:
+        self.handle = handle
+        self.way = way
+        self._task: asyncio.Task[Picture | None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(follow(self.handle, self.way))
+        return self
+
+    def stop(self) -> None:
+        """Follow it no longer."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        assert self._task is not None
+        await asyncio.wait([self._task], timeout=_LAST_S if kind is None else 0)
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.exception()  # it counts as seen
+
+
 async def _tick(way: Shows) -> None:
     while True:
         await asyncio.sleep(_FRAME_S)
@@ -121,6 +152,7 @@ class Screen:
         """Take the tree away, so that something can be written; the next tick draws it below."""
         if self.drawn:
             self.stream.write(f"\r\x1b[{self.drawn}A\x1b[J")
+            self.stream.flush()
             self.drawn = 0
 
     def say(self, text: str) -> None:
@@ -137,6 +169,7 @@ class Screen:
             self._draw(self.picture, now=None if is_over else dt.datetime.now(dt.UTC), last=True)
             self.stream.write("\x1b[?25h")
             self.stream.flush()
+            self.picture, self.drawn = None, 0
 
     def _draw(self, picture: Picture, *, now: dt.datetime | None, last: bool = False) -> None:
         columns, rows = shutil.get_terminal_size()

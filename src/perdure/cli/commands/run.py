@@ -12,6 +12,7 @@ from typing import Any
 from perdure.app import Perdure
 from perdure.cli import endings, shown
 from perdure.cli.asked import call_of
+from perdure.cli.following import Beside, Screen, is_terminal
 from perdure.cli.live import Live
 from perdure.cli.naming import load_workflow
 from perdure.cli.stores import serving, store_of, takes_json, takes_run, takes_store
@@ -24,6 +25,9 @@ from perdure.node.options import show as say
 from perdure.serving import serve
 from perdure.store.port import STATUSES, RunRow
 from perdure.workflows import Workflow
+
+_DRAWN_FACTS_MAX = 5_000
+"""To draw a run its facts are folded a second time, which a long one should not pay for."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +49,10 @@ class _Running:
     def __init__(self, options: argparse.Namespace, flow: Workflow[Any, Any]) -> None:
         self.options = options
         self.flow = flow
-        self.live = Live(wanted=not options.json)
+        draws = not options.json and is_terminal(sys.stderr)
+        self.screen = Screen(sys.stderr) if draws else None
+        self.beside: Beside | None = None
+        self.live = Live(wanted=not options.json and not draws)
         self.begun = time.monotonic()
         self.run_id: str = options.id or ""
         self.hindered = ""
@@ -53,7 +60,7 @@ class _Running:
     async def serve(self) -> int:
         app = serving(self.options, replace(Options(), say=self.say))
         code = await serve(app, self.work)
-        self.live.clear()
+        self.clear()
         if code >= 128 and self.run_id:
             again = f"perdure run {self.options.flow} --id {self.run_id}"
             again += f" --store {store_of(self.options)}"
@@ -67,11 +74,20 @@ class _Running:
         self.run_id = handle.id
         if app.owner is not None:
             await app.owner.take_up()  # a retry, say, of a run that has failed
-        row = await endings.ending(app, handle, self.seen)
-        self.live.clear()
+        row = await self.ending(app, handle)
         if not self.options.json:
             self.sum_up(row)
         return endings.tell(row, as_json=self.options.json)
+
+    async def ending(self, app: Perdure, handle: Handle[Any]) -> RunRow:
+        """Wait for the end; on a terminal, draw the run meanwhile."""
+        if self.screen is None:
+            row = await endings.ending(app, handle, self.seen)
+        else:
+            async with Beside(handle, self.screen) as self.beside:
+                row = await endings.ending(app, handle, self.seen)
+        self.live.clear()
+        return row
 
     async def find(self, app: Perdure) -> Handle[Any] | None:
         """Give the run of the id, if there is one and nothing is said of its arguments."""
@@ -97,21 +113,29 @@ class _Running:
     # --- what is seen meanwhile
 
     def say(self, run_id: str, said: Say) -> None:
-        """Show what runs print, above the live line; beside the result there is nothing else."""
-        self.live.clear()
+        """Show what runs print, above what is live; beside the result there is nothing else."""
+        self.clear()
         if self.options.json and not said.level:
             print(said.text, file=sys.stderr)
         else:
             say(run_id, said)
 
+    def clear(self) -> None:
+        self.live.clear()
+        if self.screen is not None:
+            self.screen.clear()
+
     def seen(self, row: RunRow) -> None:
+        if self.screen is not None and self.beside is not None and row.head > _DRAWN_FACTS_MAX:
+            self.beside.stop()
+            self.screen, self.live = None, Live()
         passed = shown.took(time.monotonic() - self.begun)
         why = "" if row.result is None else shown.error(row.result)
         self.live.show(
             f"{row.id}  {STATUSES[row.status]}  {shown.many(row.head, 'fact')}  {passed}  {why}"
         )
         if why and why != self.hindered and row.status <= 1:
-            self.live.clear()
+            self.clear()
             print(f"run {clean(row.id)} cannot go on for now: {why}", file=sys.stderr)
         self.hindered = why
 
