@@ -117,7 +117,8 @@ def test_a_run_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path) -> None:
         assert process.stderr is not None
         said = process.stderr.read()
     again = f"perdure run {SHOP}:approve --id a --store {store}"
-    assert said == f"run a is not over; `{again}` goes on\n"
+    # Before it there may be a word of the watchdog: a slow machine takes long to link a workflow.
+    assert said.endswith(f"run a is not over; `{again}` goes on\n")
 
 
 def test_a_run_that_was_moved_to_other_code_is_told_to_its_end(tmp_path: Path) -> None:

@@ -52,6 +52,14 @@ def test_an_argument_is_read_from_a_file(shell: Shell, tmp_path: Path) -> None:
     assert said.out.endswith("receipt 7, 0 lines\n")
 
 
+@pytest.mark.parametrize("held", ["canary", '"canary"', '["canary", 5]'])
+def test_what_a_file_holds_is_never_told(shell: Shell, tmp_path: Path, held: str) -> None:
+    (tmp_path / "secret").write_text(held)
+    said = shell("run", f"{SHOP}:fulfil", "--arg", f"total=@{tmp_path / 'secret'}")
+    assert said.code == 2
+    assert "canary" not in said.out + said.err
+
+
 @pytest.mark.parametrize(
     ("given", "printed"),
     [("1", "1"), ('"two\\nlines"', "two\nlines"), ("[1, null]", "[1, None]"), ("null", "None")],

@@ -14,22 +14,24 @@ from typing import Any, NoReturn
 from perdure import values
 from perdure.app import Call
 from perdure.core.policy import microseconds
-from perdure.errors import BadUsage, PerdureError
+from perdure.errors import BadUsage, PerdureError, WrongType
 from perdure.workflows import Workflow
 
 
 def json_of(text: str, what: str) -> Any:
     """Read JSON; `@FILE` is what a file holds, and `@-` what comes from standard input."""
-    if text.startswith("@"):
-        text, what = _from_file(text[1:], what), f"{what}, from {text[1:]},"
+    file = text[1:] if text.startswith("@") else None
+    if file is not None:
+        text, what = _from_file(file, what), f"{what}, from {file},"
     try:
         return json.loads(text, parse_constant=_not_json)
     except RecursionError:
         raise BadUsage(f"{what} is nested too deep") from None
     except ValueError as error:
-        shown = text if len(text) <= 60 else text[:59] + "…"
-        remedy = f"text takes quotes: '\"{shown}\"'" if _is_word(text) else "see json.org"
-        raise BadUsage(f"{what} is not JSON: {shown}: {error}", remedy=remedy) from None
+        # What a file holds may be a secret, and is not repeated.
+        shown = "" if file is not None else f": {text if len(text) <= 60 else text[:59] + '…'}"
+        remedy = f"text takes quotes: '\"{text}\"'" if shown and _is_word(text) else ""
+        raise BadUsage(f"{what} is not JSON{shown}: {error}", remedy=remedy) from None
 
 
 def _from_file(name: str, what: str) -> str:
@@ -97,16 +99,25 @@ def call_of(
     texts = pairs(given, "--arg")
     _demand_known(flow, signature, texts)
     types = _types_of(flow)
-    named = {
-        name: values.convert(json_of(text, f"--arg {name}"), types.get(name, Any), f"--arg {name}")
-        for name, text in texts.items()
-    }
+    named = {name: _argument(name, text, types.get(name, Any)) for name, text in texts.items()}
     args, kwargs = _in_place(signature, named)
     try:
         flow.accepts(*args, **kwargs)
     except TypeError as error:
         raise BadUsage(str(error), remedy=_takes(signature)) from None
     return Call(flow, args, kwargs, id_, pairs(attrs, "--attr"))
+
+
+def _argument(name: str, text: str, type_: Any) -> Any:
+    what = f"--arg {name}"
+    read = json_of(text, what)
+    try:
+        return values.convert(read, type_, what)
+    except WrongType:
+        if not text.startswith("@"):
+            raise
+        shown = getattr(type_, "__name__", str(type_))
+        raise WrongType(f"{what} should be `{shown}`, and {text[1:]} holds no such thing") from None
 
 
 def _types_of(flow: Workflow[Any, Any]) -> dict[str, Any]:
