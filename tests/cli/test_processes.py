@@ -51,7 +51,7 @@ def test_a_worker_carries_out_what_clients_leave(tmp_path: Path) -> None:
         assert (told["event"], told["role"]) == ("ready", "owner")
         assert f"{SHOP}:approve" in told["workflows"]
         done = perdure("start", f"{SHOP}:approve", "--arg", "total=3", "--id", "a", *on)
-        assert (done.returncode, done.stdout) == (0, "a\n")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "a\n", "")
         assert perdure("signal", "a", "approval", '"yes"', *on).returncode == 0
         done = perdure("result", "a", "--wait", *on)
         assert (done.returncode, done.stdout, done.stderr) == (0, "yes 3\n", "")
@@ -61,6 +61,8 @@ def test_a_worker_carries_out_what_clients_leave(tmp_path: Path) -> None:
         assert process.wait(LATEST_S) == 0
         assert line_of(process) == "charged 4"
         assert heard(process) == {"event": "stopped"}
+    done = perdure("start", f"{SHOP}:approve", "--arg", "total=3", *on)
+    assert done.stderr == "nobody serves this store now; `perdure worker MODULE` does\n"
 
 
 def test_an_action_under_way_may_end_before_the_worker_does(tmp_path: Path) -> None:
@@ -94,7 +96,12 @@ def test_a_run_that_is_killed_goes_on_under_its_id(tmp_path: Path) -> None:
     given = ("run", f"{SHOP}:patient", "--store", str(store), "--id", "a")
     with running(*given, "--arg", "seconds=600") as process:
         assert line_of(process) == "slow begun"
+        told = json.loads(perdure("doctor", "--json", "--store", str(store)).stdout)
+        assert told["facts"]["owner"] == f"process {process.pid}"
         process.kill()
+        process.wait(LATEST_S)
+    told = json.loads(perdure("doctor", "--json", "--store", str(store)).stdout)
+    assert told["facts"]["owner"] == f"nobody; process {process.pid} ended without a word"
     with running(*given) as process:
         assert line_of(process) == "slow begun"
         perdure("cancel", "a", "--store", str(store), "--reason", "enough")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 
 from perdure.app import Call, Perdure
 from perdure.cli.asked import call_of
 from perdure.cli.naming import load_workflow
 from perdure.cli.shown import print_json
 from perdure.cli.stores import store_of, takes_json, takes_run, takes_store
+from perdure.store.sqlite import SqliteStore
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,15 +25,19 @@ def command(options: argparse.Namespace) -> int:
     """Print the id of the run."""
     flow = load_workflow(options.flow)
     call = call_of(flow, options.arg, options.id, options.attr)
-    id_ = asyncio.run(_start(options, call))
+    id_, is_served = asyncio.run(_start(options, call))
     if options.json:
         print_json({"run": id_, "workflow": flow.name})
     else:
         print(id_)
+        if not is_served:
+            print("nobody serves this store now; `perdure worker MODULE` does", file=sys.stderr)
     return 0
 
 
-async def _start(options: argparse.Namespace, call: Call) -> str:
+async def _start(options: argparse.Namespace, call: Call) -> tuple[str, bool]:
     async with Perdure(store_of(options), serve=False, environment=options.env) as app:
         [handle] = await app.start_many([call])
-        return handle.id
+        store = app.store
+        is_served = not (isinstance(store, SqliteStore) and store.owner().startswith("nobody"))
+        return handle.id, is_served

@@ -79,17 +79,28 @@ def take(path: str) -> OwnerLock | None:
 
 
 def holder(path: str) -> str:
-    """Say who holds the lock, as far as is known."""
+    """Say who holds the lock, as far as is known: of a file that nobody holds, who had it last."""
     try:
         with open(path + "-lock", "rb") as file:
+            is_held = _is_held(file.fileno())
             written = file.read(_BYTES).strip()
     except FileNotFoundError:
         return "nobody"
     except OSError:
-        written = b""
-    if written == _FREE:
-        return "nobody"
-    return f"process {int(written)}" if written.isdigit() else "another process"
+        return "another process"
+    who = f"process {int(written)}" if written.isdigit() else "another process"
+    if is_held:
+        return who
+    return "nobody" if written in {b"", _FREE} else f"nobody; {who} ended without a word"
+
+
+def _is_held(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # at once: somebody may want to become the owner
+    return False
 
 
 def _identity_of(descriptor: int) -> tuple[int, int]:
