@@ -39,6 +39,7 @@ from perdure.core.facts import Row
 from perdure.core.picture import Picture
 from perdure.core.policy import Seconds
 from perdure.node.options import Options
+from perdure.node.rehearsing import Rehearsal
 from perdure.portal import Portal
 from perdure.store.port import Report
 from perdure.workflows import Workflow

@@ -30,7 +30,9 @@ from perdure.errors import (
 from perdure.node.history import log_of, program_at, rows_of, run_of
 from perdure.node.host import HOST
 from perdure.node.programs import Programs
+from perdure.node.rehearsing import Rehearsal, rehearse
 from perdure.node.wire import Cancel, Retry, Signal, Upgrade
+from perdure.registry import lookup
 from perdure.store.port import COMPLETED, OPEN, STATUSES, STOPPED, Message, RunRow, Store
 
 R = TypeVar("R")
@@ -229,6 +231,15 @@ class Handle(Generic[R_co]):
                     remedy="the request stays: whoever owns the run next answers it",
                 ) from None
             raise
+
+    async def rehearse_upgrade(self) -> Rehearsal:
+        """Say what `upgrade` would do with the code that the workflow has in this process.
+
+        Nothing happens to the run. The workflow has to be imported here.
+        """
+        row = await self._row()
+        new = lookup("workflow", row.workflow).program()
+        return await rehearse(self._app.store, self._app.key, row, new)
 
     async def _upgraded(self, key: str, after: int) -> None:
         with self._app.changes(self.rid) as changed:

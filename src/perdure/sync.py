@@ -20,6 +20,7 @@ from perdure.core.facts import Row
 from perdure.core.picture import Picture
 from perdure.core.policy import Seconds
 from perdure.node.options import Options
+from perdure.node.rehearsing import Rehearsal
 from perdure.portal import Portal
 from perdure.store.port import Report
 from perdure.workflows import Workflow
@@ -72,6 +73,13 @@ class Handle(Generic[R_co]):
         which function stands in the way and why, and goes on as it was.
         """
         self._portal.run(self._handle.upgrade(actor=actor, timeout=timeout))
+
+    def rehearse_upgrade(self) -> Rehearsal:
+        """Say what `upgrade` would do with the code that the workflow has in this process.
+
+        Nothing happens to the run. The workflow has to be imported here.
+        """
+        return self._portal.run(self._handle.rehearse_upgrade())
 
     def facts(self) -> builtins.list[Row]:
         """Give the whole log."""

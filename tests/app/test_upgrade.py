@@ -106,6 +106,25 @@ def test_a_run_that_cannot_be_moved_goes_on_as_it_was_and_says_why(made, place):
     in_engine(place, test)
 
 
+def test_an_upgrade_can_be_rehearsed_and_nothing_happens(made, place):
+    async def test(app):
+        handle = await waiting(app, made)
+        made.deploy(V3)
+        found = await handle.rehearse_upgrade()
+        assert not found.moves
+        assert "`got = await signal(name, int)` is not in the new code" in found.why
+        made.deploy(V2)
+        found = await handle.rehearse_upgrade()
+        assert (found.moves, found.why) == (True, "")
+        assert "variable more is new" in found.difference
+        await handle.signal("go", 7)
+        assert await handle.result() == ["old", 2, 7]
+        with pytest.raises(RunOver):
+            await handle.rehearse_upgrade()
+
+    in_engine(place, test)
+
+
 def test_a_refusal_is_told_when_the_run_has_left_the_memory(made, place):
     async def test(app):
         handle = await waiting(app, made)

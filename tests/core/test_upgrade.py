@@ -6,6 +6,8 @@ import pytest
 
 from perdure.core import image
 from perdure.errors import NotUpgraded, PerdureError
+from perdure.lang.diff import diff
+from perdure.lang.diff_text import text
 from perdure.lang.telling import text_of
 from tests.core.deploy_child import KEY
 from tests.core.moving_kit import HEAD, begun, deployed_over, moved, shop
@@ -86,6 +88,28 @@ def test_a_run_below_an_edited_helper_goes_on_as_the_new_code_says(made, what):
     assert deployed_over(made, FLOW, FLOW.replace(old, new), IN_HELPER).ended() == ends
 
 
+def test_the_difference_is_told_function_by_function(made):
+    old = FLOW.replace("RATE = 3", "RATE = 3\n\ndef unused():\n    return 1\n")
+    after = FLOW.replace("    one = await", "    extra = 5\n    one = await")
+    after = after.replace('await both("inner")', 'await both("outer")')
+    after += "\ndef added():\n    return 2\n"
+    told = text(diff(made.deploy(old), made.deploy(after)))
+    both, flow = line_of(old, "async def both"), line_of(old, "async def flow")
+    why = "`both_of = await both('inner')` is not in the new code, or not in this place of it"
+    assert told.splitlines() == [
+        f"{made.name}:both  line {both} → {both - 4}",
+        "  variable extra is new",
+        f"  {both + 1:>5}  await act(name)  → {both - 2}",
+        f"  {both + 2:>5}  await act(one.lower() + '!')  → {both - 1}",
+        f"{made.name}:flow  line {flow} → {flow - 3}",
+        f"  {flow + 2:>5}  await act('start')  → {flow - 1}",
+        f"  {flow + 3:>5}  await both('inner')  ✗ {why}",
+        f"{made.name}:unused  line {line_of(old, 'def unused')} is gone",
+        f"{made.name}:added  line {line_of(after, 'def added')} is new",
+    ]
+    assert text(diff(made.deploy(old), made.deploy(old))) == "no function is different"
+
+
 REFUSED = {
     "a changed call": (
         ("one = await act(name)", "one = await act(name, 2)"),
@@ -131,10 +155,10 @@ def test_a_run_that_has_no_place_in_the_new_code_is_refused_and_untouched(made, 
         after = after.replace("one, two, RATE", "one, two, extra")
     program = made.deploy(FLOW)
     driven = begun(program, IN_HELPER)
-    text, before = text_of(program), image.take(driven.run, KEY)
+    told, before = text_of(program), image.take(driven.run, KEY)
     new_program = made.deploy(after)
     with pytest.raises(NotUpgraded) as refused:
-        moved(driven, new_program, elsewhere=text)
+        moved(driven, new_program, elsewhere=told)
     assert f"`{function}` at {made.name}.py" in str(refused.value)
     assert f":{line_of(FLOW, stands)}: " in str(refused.value)
     assert why in str(refused.value)

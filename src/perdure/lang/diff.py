@@ -140,10 +140,13 @@ class Difference:
         ]
         if not pairs:
             return None
-        pair = max(pairs, key=lambda each: position(each.old))
-        key = module, position(pair.old)
+        return self.function_at(module, max(position(each.old) for each in pairs))
+
+    def function_at(self, module: str, place: Position) -> FunctionDiff:
+        """Give the difference of the function that stood there, which has its counterpart."""
+        key = module, place
         if key not in self._functions:
-            self._functions[key] = FunctionDiff(pair, self.renamed(module))
+            self._functions[key] = FunctionDiff(self.pairs(module)[place], self.renamed(module))
         return self._functions[key]
 
     # --- what a run asks

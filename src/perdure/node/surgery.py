@@ -34,9 +34,19 @@ from perdure.node.flush import Entry
 from perdure.node.history import log_of, program_at, rows_of, run_of
 from perdure.node.host import HOST
 from perdure.node.house import House
+from perdure.node.programs import Programs
 from perdure.node.resident import WORKFLOW, Resident
 from perdure.node.wire import Retry
-from perdure.store.port import ACTIVE, COMPLETED, RUNNING, FactRow, Message, RunChange, RunRow
+from perdure.store.port import (
+    ACTIVE,
+    COMPLETED,
+    RUNNING,
+    FactRow,
+    Message,
+    RunChange,
+    RunRow,
+    Store,
+)
 
 Take = Callable[[Message, Entry | None], None]
 
@@ -89,13 +99,13 @@ class Log:
         return next((each.image for each in self.facts if each.seq == self.last), None)
 
 
-async def log_with_programs(node: House, row: RunRow) -> Log:
+async def log_with_programs(store: Store, key: bytes, programs: Programs, row: RunRow) -> Log:
     """Give the log of a run with every program that it ever had."""
-    log = Log(row, await log_of(node.store, row.rid), node.key)
+    log = Log(row, await log_of(store, row.rid), key)
     named = [getattr(each.fact, "program", "") for each in log.all]
     for hash_ in dict.fromkeys(each for each in (row.program, *named) if each):
         try:
-            log.programs[hash_] = await node.programs.get(hash_, row.workflow)
+            log.programs[hash_] = await programs.get(hash_, row.workflow)
         except PerdureError as error:
             log.missing[hash_] = error
     return log
@@ -116,7 +126,7 @@ async def retry(node: House, message: Message, take: Take) -> None:
         return
     row = stored[0].run
     try:
-        log = await log_with_programs(node, row)
+        log = await log_with_programs(node.store, node.key, node.programs, row)
         end = log.now()
         origin = origin_of(log, end)
         run = log.at(origin.back_to)

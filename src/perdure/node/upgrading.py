@@ -109,8 +109,8 @@ async def _one_away(node: House, message: Message, take: Take) -> None:
         take(message, None)
         return
     try:
-        log = await log_with_programs(node, row)
-        taken = log.image() or _folded(log, node.key)
+        log = await log_with_programs(node.store, node.key, node.programs, row)
+        taken = stored_image(log)
         old = log.programs[row.program]
         found = _moved(node, old, taken, row.head + 1, message, row.workflow)
     except StoreError:
@@ -124,10 +124,14 @@ async def _one_away(node: House, message: Message, take: Take) -> None:
     await go_on(node, resident, entry, later)
 
 
-def _folded(log: Log, key: bytes) -> bytes:
+def stored_image(log: Log) -> bytes:
+    """Give the image of a run as it stands: that of its last row, or of what its rows lead to."""
+    found = log.image()
+    if found is not None:
+        return found
     run = log.now()
     try:
-        return _taken(run, key)
+        return _taken(run, log.key)
     finally:
         run.drop()
 
