@@ -335,8 +335,7 @@ class Handle(Generic[R_co]):
     async def _painter(self, row: RunRow) -> Painter:
         first = list(rows_of(await self._app.store.facts(self.rid, 0, 1, images=False)))
         if not first:
-            why = NoSuchRun("its facts were deleted by a prune") if row.head else None
-            return Painter(self.id, row.workflow, why)
+            return Painter(self.id, row.workflow, None)
         hash_ = getattr(first[0].fact, "program", "")
         program: Any
         try:
@@ -385,8 +384,14 @@ def _as_stored(picture: Picture, row: RunRow) -> Picture:
         trouble = trouble_of(values.decode_error(row.result))
     ended = None if row.ended_us is None else _time(row.ended_us)
     began = picture.began or _time(row.created_us)
+    is_pruned = not picture.seq and row.status > OPEN
     return msgspec.structs.replace(
-        picture, status=STATUSES[row.status], began=began, ended=ended, trouble=trouble
+        picture,
+        status=STATUSES[row.status],
+        began=began,
+        ended=ended,
+        trouble=trouble,
+        why="its facts were deleted by a prune" if is_pruned else picture.why,
     )
 
 

@@ -135,3 +135,38 @@ def test_a_run_that_moved_to_other_code_keeps_what_was_counted(tmp_path):
 
 def labels(picture):
     return [each.label for each in picture.nodes]
+
+
+def test_of_a_run_whose_facts_were_pruned_the_end_is_left(tmp_path, world):
+    async def test(app):
+        world.broken.add("a")
+        handle = await app.start(flows.straight, "a", id="a")
+        with pytest.raises(ConnectionError):
+            await handle.result()
+        await asyncio.sleep(0.01)
+        assert await app.prune("1ms") == 1
+        shown = await handle.picture()
+        assert (shown.status, shown.nodes) == ("failed", [])
+        assert "prune" in shown.why
+        assert shown.trouble is not None
+
+    in_engine(tmp_path, test)
+
+
+def test_a_run_that_has_not_begun_has_a_picture_and_then_a_better_one(tmp_path, world):
+    async def test(app):
+        async with Perdure(tmp_path / "other.db", serve=False) as client:
+            handle = await client.start(flows.straight, "a", id="a")
+            first = await handle.picture()
+            assert (first.status, first.nodes, first.why) == ("pending", [], "")
+            following = asyncio.create_task(_all(handle))
+            async with Perdure(tmp_path / "other.db", options=Options(drain_s=0.05)):
+                seen = await following
+        assert (seen[0].status, seen[-1].status) == ("pending", "completed")
+        assert statuses(seen[-1], "action") == ["completed"]
+
+    in_engine(tmp_path, test)
+
+
+async def _all(handle):
+    return [picture async for picture in handle.pictures()]

@@ -192,7 +192,7 @@ def ending(picture: Picture) -> list[tuple[str, str]]:
     if picture.why:
         found += [("", "")] if picture.nodes else []
         found += [(f"{_word(picture)}: {clean(each)}", "magenta") for each in _first(picture.why)]
-    if picture.why and not picture.nodes:
+    if picture.facts and not picture.nodes:
         counts = ", ".join(f"{count:,} {kind}" for kind, count in picture.facts.items())
         found.append((f"facts: {counts}", ""))
         found += [(f"  {clean(text)}", "dim") for text in picture.recent]

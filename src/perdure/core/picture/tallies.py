@@ -67,16 +67,12 @@ class Stay:
     def part(self, now_us: int) -> Part:
         """Tell it as one of many."""
         status, note = self.now(now_us)
-        return self._part(status, note, None, None)
+        return self.told(status, note, None, None)
 
-    def over(self, now_us: int, *, raised: bool) -> Part:
-        """Tell it as one of many, when it is over."""
-        status, error = self.end(raised=raised)
-        return self._part(status, "", now_us, trouble_of(error))
-
-    def _part(
+    def told(
         self, status: Status, note: str, ended_us: int | None, trouble: Trouble | None
     ) -> Part:
+        """Tell it in a way that was found out already."""
         call = self.future if isinstance(self.future, Call) else None
         return Part(
             what=self.what if call is None or self.inner is not None else called(call),
@@ -133,12 +129,13 @@ class Tally:
     def finish(self, number: int, now_us: int, *, raised: bool, keep: bool) -> None:
         """It has ended. `keep` says whether it is one of many, to be told by itself."""
         stay = self.open.pop(number)
-        part = stay.over(now_us, raised=raised)
-        self.count(part.status, now_us)
-        self.attempts = part.attempts
-        self.trouble = part.trouble
+        status, error = stay.end(raised=raised)
+        self.count(status, now_us)
+        self.attempts = attempts_of(stay.future) if isinstance(stay.future, Call) else 0
+        self.trouble = trouble_of(error)
         if keep:
-            (self.over if part.status == "completed" else self.bad).append(part)
+            kept = self.over if status == "completed" else self.bad
+            kept.append(stay.told(status, "", now_us, self.trouble))
 
     def count(self, status: Status, now_us: int) -> None:
         """Count an end."""
