@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import apsw
 import pytest
 
+from perdure.store.port import checksum
+from perdure.sync import Perdure
 from tests.cli import shop
 from tests.cli.kit import Shell
 
@@ -81,6 +85,23 @@ def test_the_exit_code_says_how_a_run_ended(shell: Shell) -> None:
     assert (said.code, said.err) == (3, "cancelled: CancelledError: enough\n")
 
 
+def test_a_run_that_the_engine_has_stopped_has_a_code_of_its_own(shell: Shell) -> None:
+    with Perdure(shell.store) as app:
+        app.start(shop.approve, 1, id="a")
+    connection = apsw.Connection(str(shell.store))
+    [(rid, seq, body)] = connection.execute("SELECT rid, seq, body FROM facts")
+    other = re.sub(rb'"digest":\d+', b'"digest":7', body)
+    connection.execute(
+        "UPDATE facts SET body = ?, crc = ?, image = NULL", (other, checksum(rid, seq, other))
+    )
+    connection.close()
+    shell("signal", "a", "approval", '"yes"')  # so that somebody looks at it
+    said = shell("run", f"{SHOP}:approve", "--id", "a")
+    assert (said.code, said.out) == (4, "")
+    assert re.match("stopped: Diverged: E302 ", said.err)
+    assert shell("result", "a", "--json").code == 4
+
+
 def test_a_run_is_found_again_by_its_id(shell: Shell) -> None:
     given = ("run", f"{SHOP}:fulfil", "--arg", "total=5", "--id", "a")
     first, again = shell(*given), shell(*given)
@@ -93,11 +114,8 @@ def test_a_run_is_found_again_by_its_id(shell: Shell) -> None:
 
 
 def test_a_run_that_code_has_started_is_the_same_run(shell: Shell) -> None:
-    from perdure.sync import Perdure
-    from tests.cli.shop import fulfil
-
     with Perdure(shell.store) as app:
-        app.start(fulfil, 5, id="a").result(60)
+        app.start(shop.fulfil, 5, id="a").result(60)
     said = shell("run", f"{SHOP}:fulfil", "--arg", "total=5", "--id", "a")
     assert (said.code, said.out) == (0, "receipt 5, 0 lines\n")
 
@@ -216,8 +234,6 @@ def test_the_log_of_code_that_failed_itself_is_told_after_a_retry(shell: Shell) 
 
 
 def test_a_log_whose_text_was_forged_is_told_without_what_it_caused(shell: Shell) -> None:
-    import apsw
-
     shell("run", f"{SHOP}:plain", "--id", "a")
     # Another hash and text: nothing in this process is that program.
     forged = apsw.Connection(str(shell.store))
@@ -226,8 +242,6 @@ def test_a_log_whose_text_was_forged_is_told_without_what_it_caused(shell: Shell
                    "substr(CAST(body AS TEXT), instr(CAST(body AS TEXT), '\"program\":') + 11, 64),"
                    " 'f00') AS BLOB)")  # fmt: skip
     [(rid, seq, body)] = forged.execute("SELECT rid, seq, body FROM facts")
-    from perdure.store.port import checksum
-
     forged.execute("UPDATE facts SET crc = ?", (checksum(rid, seq, body),))
     forged.close()
     said = shell("log", "a")
