@@ -34,11 +34,14 @@ from perdure.node.rehearsing import Rehearsal, rehearse
 from perdure.node.wire import Cancel, Retry, Signal, Upgrade
 from perdure.registry import lookup
 from perdure.store.port import COMPLETED, OPEN, STATUSES, STOPPED, Message, RunRow, Store
+from perdure.store.sqlite.store import SqliteStore
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 PAGE = 1_000
+_HOLDER_S = 1.0
+"""How often somebody who follows a run looks whether anybody carries it out."""
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -308,12 +311,14 @@ class Handle(Generic[R_co]):
             painter.feed(fact, await self._move(fact, row))
         shown = painter.picture()
         painter.close()
-        return shown if seq is not None and seq < row.head else _as_stored(shown, row)
+        if seq is not None and seq < row.head:
+            return shown
+        return _as_stored(shown, row, self._holder(row))
 
     async def pictures(self) -> AsyncIterator[Picture]:
         """Give a picture now, and another one whenever facts have become durable, to the end."""
         painter = await self._painter(await self._row())
-        seen = (-1, -1)
+        seen = (-1, -1, "")
         try:
             with self._app.changes(self.rid) as changed:
                 while True:
@@ -323,14 +328,20 @@ class Handle(Generic[R_co]):
                         painter = await self._painter(row)  # it has begun
                     async for fact in self._rows(painter.seq):
                         painter.feed(fact, await self._move(fact, row))
-                    if (painter.seq, row.status) != seen:
-                        seen = (painter.seq, row.status)
-                        yield _as_stored(painter.picture(), row)
+                    now = (painter.seq, row.status, self._holder(row))
+                    if now != seen:
+                        seen = now
+                        yield _as_stored(painter.picture(), row, now[2])
                     if self._is_over(row) and painter.seq >= row.head:
                         return
-                    await changed.wait()
+                    with suppress(TimeoutError):  # the death of a process changes no file
+                        await asyncio.wait_for(changed.wait(), _HOLDER_S)
         finally:
             painter.close()
+
+    def _holder(self, row: RunRow) -> str:
+        store = self._app.store
+        return store.owner() if row.status <= OPEN and isinstance(store, SqliteStore) else ""
 
     async def _painter(self, row: RunRow) -> Painter:
         first = list(rows_of(await self._app.store.facts(self.rid, 0, 1, images=False)))
@@ -377,7 +388,7 @@ class Handle(Generic[R_co]):
         return moment
 
 
-def _as_stored(picture: Picture, row: RunRow) -> Picture:
+def _as_stored(picture: Picture, row: RunRow, holder: str) -> Picture:
     """Let the row of a run say how it stands: it knows also where the log cannot be folded."""
     trouble = picture.trouble
     if trouble is None and row.status not in (COMPLETED, STOPPED) and row.result is not None:
@@ -390,6 +401,7 @@ def _as_stored(picture: Picture, row: RunRow) -> Picture:
         status=STATUSES[row.status],
         began=began,
         ended=ended,
+        holder=holder,
         trouble=trouble,
         why="its facts were deleted by a prune" if is_pruned else picture.why,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
@@ -170,3 +171,21 @@ def test_a_run_that_has_not_begun_has_a_picture_and_then_a_better_one(tmp_path, 
 
 async def _all(handle):
     return [picture async for picture in handle.pictures()]
+
+
+def test_who_follows_a_run_sees_who_carries_it_out_and_that_nobody_does(tmp_path, world):
+    async def test(app):
+        world.held["a"] = asyncio.Event()
+        handle = await app.start(flows.straight, "a", id="a")
+        async with Perdure(tmp_path / "runs.db", serve=False) as client:
+            pictures = (await client.get("a")).pictures()
+            seen = await anext(pictures)
+            assert seen.holder == f"process {os.getpid()}"
+            await app.close()
+            while not seen.holder.startswith("nobody"):
+                seen = await anext(pictures)
+            assert seen.status == "running"
+            await pictures.aclose()
+        assert handle.id == "a"
+
+    in_engine(tmp_path, test)

@@ -6,6 +6,7 @@ import io
 import json
 import re
 
+import msgspec
 import pytest
 
 from perdure.cli import following, tree
@@ -69,6 +70,13 @@ def test_a_retry_says_its_attempt_and_when_it_comes() -> None:
 
 def _text(picture: Picture) -> str:
     return "\n".join(tree.lines(picture, width=120))
+
+
+def test_who_carries_a_run_out_is_told_and_that_nobody_does() -> None:
+    held = msgspec.structs.replace(FAN[0], holder="process 4711")
+    left = msgspec.structs.replace(FAN[0], holder="nobody; process 4711 ended without a word")
+    assert tree.lines(held, width=100)[0].endswith("process 4711")
+    assert "▶ running  nobody; process 4711 ended without a word" in tree.lines(left, width=100)[0]
 
 
 def test_colours_only_when_asked_for() -> None:

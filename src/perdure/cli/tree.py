@@ -81,13 +81,17 @@ def _title(picture: Picture, width: int, now: dt.datetime | None, *, colour: boo
     until = picture.ended or now or picture.at
     spent = took(picture.began, until)
     facts = f"fact {picture.seq:,}" if picture.seq else ""
-    rest = "  ".join(each for each in (clean(picture.workflow), spent, facts) if each)
+    is_held = not picture.holder.startswith("nobody")
+    held = clean(picture.holder) if is_held else ""
+    rest = "  ".join(each for each in (clean(picture.workflow), spent, facts, held) if each)
     name = clip(clean(picture.id), max(8, width // 2))
     room = width - cells(name) - len(picture.status) - 6
+    alone = "" if is_held else clip(f"{clean(picture.holder)}  ", max(1, room))
     shown = (
         paint(name, "bold", on=colour),
         paint(f"{mark} {picture.status}", shade, on=colour),
-        paint(clip(rest, max(1, room)), "dim", on=colour),
+        paint(alone, "red", on=colour)
+        + paint(_clipped(rest, room - cells(alone)), "dim", on=colour),
     )
     return "  ".join(shown).rstrip()
 

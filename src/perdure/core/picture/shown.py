@@ -111,6 +111,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """The last facts in words."""
     said: list[str]
     """The last lines that the run printed."""
+    holder: str = ""
+    """Who carries it out, as far as is known, while it is open: `process 4711`, or `nobody`."""
     trouble: Trouble | None = None
     """Why it failed or was cancelled."""
     why: str = ""
