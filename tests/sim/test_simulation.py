@@ -22,6 +22,9 @@ PARTS = max(1, SEEDS // 300)
 EVENTS = 40
 ROOT = Path(__file__).parents[2]
 
+CORPUS = (405, 655, 860, 880, 1233)
+"""Seeds beyond those that are always run, each of which has found a fault of the engine."""
+
 RECOVERIES = (
     "released after all",
     "same bytes again",
@@ -55,6 +58,11 @@ def test_what_is_promised_holds_whatever_goes_wrong(part):
         seen.update(lived(seed).seen)
     if len(seeds) >= 150:
         demand_coverage(seen)
+
+
+@pytest.mark.parametrize("seed", CORPUS)
+def test_worlds_in_which_something_was_wrong_once_stay_right(seed):
+    lived(seed)
 
 
 def demand_coverage(seen: Counter[str]) -> None:

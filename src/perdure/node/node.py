@@ -499,6 +499,8 @@ class Node:
 
     def load_again(self, rids: frozenset[int], *, fresh: bool = False) -> None:
         """Bring runs back that were dropped; `fresh`: none of their calls is under way here."""
+        if not fresh:
+            self.recovery.put_aside |= rids
         self.spawn(self.insist(lambda: self.recovery.load(rids, fresh=fresh)))
 
     async def settled(self) -> None:

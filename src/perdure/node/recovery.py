@@ -70,9 +70,16 @@ class Recovery:
         is read early must not begin for a second time what nobody has written off.
         """
 
+        self.is_heir = False
+        """Whether an owner before us died: an attempt that was not due when its run was last
+        written may have been begun by it nevertheless, when it was."""
+        self.put_aside: set[int] = set()
+        """Runs that left this memory while a call of theirs was not yet due: nobody began it."""
+
     async def begin(self) -> None:
         """Bring back every run that something was under way for."""
         self.inherits = not self.clean
+        self.is_heir = self.is_heir or self.inherits
         self.scanned_us = 0
         cursor = (-1, 0)
         while page := await self.node.writer.due(cursor, ACTIVE, PAGE):
@@ -169,7 +176,10 @@ class Recovery:
         resident = self.adopt(row, run)
         resident.image_bytes = len(stored.facts[0].image or b"")
         resident.tail_bytes = sum(len(each.body) for each in stored.facts[1:])
-        await self.reconcile(resident, fresh=fresh or self.inherits)
+        was_ours = row.rid in self.put_aside
+        self.put_aside.discard(row.rid)
+        is_unknown = self.inherits or (self.is_heir and not was_ours)
+        await self.reconcile(resident, fresh=fresh or is_unknown)
 
     def adopt(self, row: RunRow, run: Run) -> Resident:
         """Take a run that was brought back among those in memory."""
@@ -290,6 +300,8 @@ class Recovery:
             return False
         if wake_us != resident.stored_wake_us:
             node.write_change(RunChange(resident.rid, 1, wake_us, result=resident.note))
+        if len(run.calls) > len(resident.children):
+            self.put_aside.add(resident.rid)
         node.drop(resident)
         self.sleeps(resident.rid, wake_us)
         return True

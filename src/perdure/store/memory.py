@@ -19,7 +19,6 @@ import msgspec
 from perdure.store.port import (
     ACTIVE,
     OPEN,
-    PENDING,
     Batch,
     Down,
     FactRow,
@@ -96,6 +95,7 @@ class MemoryDatabase:
                 del self.owners[rid]
             else:
                 self.owners[rid] = heir
+        self.version += 1
         for turn in self.turns:
             if not turn.done():
                 turn.set_result(None)
@@ -133,8 +133,8 @@ class MemoryDatabase:
     def adopt(self, writer: MemoryWriter, *, begun: bool) -> None:
         """Give a writer the runs that nobody has: those that have not begun, or all."""
         if writer.alive and len(self.owners) < len(self.runs):
-            for rid, row in self.runs.items():
-                if begun or row.status == PENDING:
+            for rid in self.runs:
+                if begun or not self.head(rid):
                     self.owners.setdefault(rid, writer)
 
     # --- one write -------------------------------------------------------------------
@@ -227,6 +227,8 @@ class MemoryDatabase:
         for run in batch.runs:
             if run.rid not in refused:
                 self._add_run(run)
+                if writer is not None:
+                    self.owners[run.rid] = writer
         for fact in batch.facts:
             if fact.rid not in refused:
                 self._add_fact(fact)
@@ -367,7 +369,8 @@ class MemoryWriter:
         self._database.adopt(self, begun=False)
         owners = self._database.owners
         messages = self._database.messages.values()
-        return [it for it in messages if owners.get(it.rid, self) is self]
+        there = self._database.runs
+        return [it for it in messages if it.rid not in there or owners.get(it.rid) is self]
 
     async def close(self, *, in_order: bool = True) -> None:
         """Let go of the runs, so that another writer may have them at once."""

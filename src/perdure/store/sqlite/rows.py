@@ -25,7 +25,7 @@ from perdure.store.port import (
 )
 from perdure.store.sqlite.failures import BadRow
 from perdure.store.sqlite.library import Connection, Cursor
-from perdure.store.sqlite.line import SQL
+from perdure.store.sqlite.line import SQL, roll_back
 
 Row = Sequence[Any]
 T = TypeVar("T")
@@ -111,7 +111,7 @@ def load(connection: Connection, rids: Iterable[int]) -> list[Stored]:
     try:
         return [it for rid in rids if (it := _load_one(connection, rid)) is not None]
     finally:
-        connection.execute(SQL["commit"])
+        roll_back(connection)  # nothing was written; after trouble SQLite may have done so itself
 
 
 def _load_one(connection: Connection, rid: int) -> Stored | None:
