@@ -10,7 +10,7 @@ PYTHONS ?= $(shell $(PYTHON3) tools/pythons.py others)
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format bench-core demo differential kill-loop sim crash clean
+.PHONY: help setup test check format bench-core demo soak-lang kill-loop sim crash clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -36,7 +36,7 @@ bench-core: setup ## measure the core against plain asyncio
 demo: setup ## show a run that dies and goes on
 	@$(PY) examples/demo.py
 
-differential: setup ## compare many generated programs with asyncio (long; PERDURE_PROGRAMS=200000)
+soak-lang: setup ## compare many generated programs with asyncio, restored at every fact (hours; PERDURE_PROGRAMS=200000)
 	@PERDURE_PROGRAMS=$${PERDURE_PROGRAMS:-200000} \
 	    $(PY) -m pytest tests/differential/test_generated.py -n $(JOBS) --timeout=0
 

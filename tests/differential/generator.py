@@ -39,14 +39,16 @@ class _Sub(_Err):
 
 
 class _Log:
-    kept = []
-
     def append(self, told):
         print(told)
 
-    def keep(self, generator):
-        self.kept.append(generator)
-        return generator
+
+_KEPT = []
+
+
+def _keep(generator):
+    _KEPT.append(generator)
+    return generator
 
 
 def _why(e, depth=0):
@@ -135,7 +137,7 @@ PREAMBLE = f"""\
 import asyncio
 import contextlib
 
-from {SUPPORT_NAME} import _Acm, _Cm, _Err, _Feed, _Log, _Sub, _agcm, _gcm, _sum, _var, _why
+from {SUPPORT_NAME} import _Acm, _Cm, _Err, _Feed, _Log, _Sub, _agcm, _gcm, _keep, _sum, _var, _why
 from tests.differential.kit import act, boom, slow
 
 """
@@ -761,7 +763,7 @@ class Grammar:
             if self.odds(3):
                 body += ["yield from (v, n)"]
         lines = block(f"def {name}(n):", body)
-        lines.append(f"{kept} = log.keep({name}({self.value(s, 2)}))")
+        lines.append(f"{kept} = _keep({name}({self.value(s, 2)}))")
         s.generators.append(kept)
         s.makers.append(Callee(f"{name}({{}})", 0))
         return lines
@@ -810,7 +812,7 @@ class Grammar:
             body = [f"nonlocal {', '.join(shared)}"] if shared else []
             body += ["v = got = n", *self.around(loop, inside)]
         lines = block(f"async def {name}(n):", body)
-        lines.append(f"{kept} = log.keep({name}({self.value(s, 2)}))")
+        lines.append(f"{kept} = _keep({name}({self.value(s, 2)}))")
         s.agens.append(kept)
         s.amakers.append(Callee(f"{name}({{}})", cost(), self.locks_used(body)))
         return lines

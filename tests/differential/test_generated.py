@@ -1,4 +1,5 @@
-"""Random programs do in Perdure what they do under asyncio, disturbed or not, and fold again."""
+"""Random programs do in Perdure what they do under asyncio, disturbed or not; they fold again,
+and go on when they are imaged, dropped and restored after every fact."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import Any
@@ -43,6 +44,8 @@ from tests.differential.harness import (
     differences,
     schedules,
 )
+from tests.differential.pairs import PAIRS, pairs
+from tests.differential.restoring import Points, restoring
 
 PROGRAMS = int(os.environ.get("PERDURE_PROGRAMS", "5000"))
 SEED = int(os.environ.get("PERDURE_SEED", "0"))
@@ -51,6 +54,15 @@ COVERED_FROM = 300
 """How many programs a shard has to have before it must have seen every construct."""
 
 DISTURBANCES = 2
+RESTORED = 2
+"""How many of the schedules of a program are gone through again, restored at every fact."""
+
+RESTORABLE_MIN = 0.9
+"""Of the points at which the programs rest, how many are restorable; `except*` is drawn often."""
+
+PAIRS_FROM = 10_000
+"""How many programs a shard has to have before it must have seen every pair of constructs."""
+
 LINKED_ANEW = 8
 """Of how many programs one has its logs folded by a fresh import: linking is half of the time."""
 
@@ -88,7 +100,7 @@ class Support(Source):
         """Let go of the generators that the programs left half-way; what they still say is lost."""
         with redirect_stdout(io.StringIO()):
             for module in (self.natively, self.module):
-                module.__dict__["_Log"].kept.clear()
+                module.__dict__["_KEPT"].clear()
 
 
 class Generated(Source):
@@ -233,12 +245,16 @@ class Shard:
         self.seen: set[str] = set()
         self.programs = 0
         self.deadlocked = 0
+        self.points = Points()
+        self.pairs: set[str] = set()
 
     def check(self, text: str) -> None:
         """Compare one program: undisturbed, then disturbed, and its logs folded again."""
         self.programs += 1
         if not self.seen >= CONSTRUCTS:
             self.seen |= constructs(text)
+        if not self.pairs >= PAIRS:
+            self.pairs |= pairs(text)
         source = Generated(text, self.support)
         try:
             self._check(source, text)
@@ -260,19 +276,39 @@ class Shard:
             found = [] if memory is None else refolded(flow or memory.workflow, memory)
             if found:
                 _fail(text, schedule, found)
+        self._restored(source, text, [schedule for schedule, _ in logs[:RESTORED]])
+
+    def _restored(self, source: Generated, text: str, chosen: list[Schedule]) -> None:
+        """Compare again, imaged, dropped and restored after every fact."""
+        with restoring(self.points):
+            for schedule in chosen:
+                compare(source, text, schedule, same=_but_for_lines)
+        if self.points.failed:
+            pytest.fail("\n".join([text, "", *self.points.failed]), pytrace=False)
 
 
-def compare(source: Generated, text: str, schedule: Schedule) -> tuple[Outcome, MemoryRun | None]:
-    """Compare under one schedule."""
+def compare(
+    source: Generated,
+    text: str,
+    schedule: Schedule,
+    same: Callable[[Outcome, Outcome], None] = lambda _, __: None,
+) -> tuple[Outcome, MemoryRun | None]:
+    """Compare under one schedule, but for what `same` takes for the same."""
     want = source.native(schedule)
     got, memory = harness.perdure(source, "program", schedule)
     if memory is not None and any(_PENDING in said.text for said in memory.logged):
         # What begins while the last tasks are cleaned up is never finished; the collector ends it.
         want.printed, want.calls = got.printed, got.calls
+    same(want, got)
     found = differences(want, got)
     if found:
         _fail(text, schedule, found)
     return want, memory
+
+
+def _but_for_lines(want: Outcome, got: Outcome) -> None:
+    """Tracebacks are not put into images: an error that was raised before has a shorter one."""
+    want.lines = got.lines
 
 
 _PENDING = "was destroyed but it is pending"
@@ -327,6 +363,11 @@ def test_random_programs_do_what_they_do_under_asyncio(shard):
     if count >= COVERED_FROM:
         missing = sorted(CONSTRUCTS - state.seen)
         assert not missing, f"{state.programs} programs had none of: {', '.join(missing)}"
+        told = "\n".join(f"{count:>6} {why}" for why, count in state.points.tails.most_common(20))
+        print(f"\n{state.points.restored} of {state.points.all} points restored\n{told}")
+        assert state.points.restored >= RESTORABLE_MIN * state.points.all, told
         assert state.deadlocked <= state.programs * DEADLOCKS_MAX, (
             "too many programs compare nothing"
         )
+    if count >= PAIRS_FROM:
+        assert not PAIRS - state.pairs

@@ -1,6 +1,6 @@
 """One flow for each construct that cannot be put on disk while it waits."""
 
-# ruff: noqa: B008, B030, PLW0711 — the constructs are rare for a reason
+# ruff: noqa: B030, PLW0711 — the constructs are rare for a reason
 
 from __future__ import annotations
 
@@ -34,23 +34,6 @@ async def in_guard() -> int:
 
 
 @workflow
-async def in_lambda() -> Any:
-    """Awaits in the default of a lambda."""
-    give = lambda value=await step(1): value  # noqa: E731
-    return give()
-
-
-@workflow
-async def in_default() -> Any:
-    """Awaits in the default of a function."""
-
-    def give(value: Any = await step(1)) -> Any:
-        return value
-
-    return give()
-
-
-@workflow
 async def in_class_of_except() -> int:
     """Awaits in the class of an `except`."""
     try:
@@ -81,8 +64,6 @@ async def restorable() -> Any:
 FLOWS: dict[str, Any] = {
     "await inside of an `except*`": in_star,
     "await inside of a guard or pattern of `match`": in_guard,
-    "await inside of `Lambda`": in_lambda,
-    "await inside of a decorator, a default or a base": in_default,
     "await inside of the class of an `except`": in_class_of_except,
     "await inside of a `del` of several things at once": in_del,
 }

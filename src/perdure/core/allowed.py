@@ -27,17 +27,17 @@ _DATA_MODULES = frozenset(
         "fractions", "functools", "ipaddress", "itertools", "numbers", "operator", "pathlib",
         "pathlib._local", "random", "re", "string", "types", "uuid", "zoneinfo", "_operator",
         "statistics", "dataclasses", "_random", "_decimal", "_collections", "asyncio.locks",
-        "asyncio.queues",
+        "asyncio.queues", "asyncio.taskgroups", "asyncio.timeouts",
     }
 )  # fmt: skip
 
 _DATA_CLASSES = frozenset({"_io.StringIO", "_io.BytesIO", "typing.Any"})
 """Classes that are plain data among others that are not."""
 
-_PURE_BUILTINS = (
-    "abs", "all", "any", "ascii", "bin", "callable", "chr", "divmod", "format", "hex",
-    "isinstance", "issubclass", "len", "max", "min", "next", "oct", "ord", "pow", "repr",
-    "round", "sorted", "sum",
+_BUILTINS = (
+    "abs", "all", "any", "ascii", "bin", "callable", "chr", "delattr", "divmod", "format",
+    "getattr", "hasattr", "hash", "hex", "id", "isinstance", "issubclass", "len", "max", "min",
+    "next", "oct", "ord", "pow", "print", "repr", "round", "setattr", "sorted", "sum", "vars",
 )  # fmt: skip
 
 FUNCTIONS = frozenset(
@@ -46,7 +46,7 @@ FUNCTIONS = frozenset(
         "zoneinfo.ZoneInfo._unpickle", "json.dumps", "json.loads", "_functools.reduce",
         "dataclasses.asdict", "dataclasses.astuple", "dataclasses.replace", "copy.copy",
         "copy.deepcopy",
-        *(f"builtins.{name}" for name in _PURE_BUILTINS),
+        *(f"builtins.{name}" for name in _BUILTINS),
         *(f"math.{name}" for name in dir(math)),
         *(f"_operator.{name}" for name in dir(operator)),
     }

@@ -26,7 +26,12 @@ from perdure.core.policy import Policy
 from perdure.core.prelude import groups, locks, queues, tasks
 from perdure.core.reentry import ENGINE_MODULES, Unit, engine_codes
 from perdure.core.run import Run
-from perdure.lang.inplace import named, restorable_classes, restorable_module
+from perdure.lang.inplace import (
+    named,
+    restorable_classes,
+    restorable_functions,
+    restorable_module,
+)
 from perdure.lang.lower import Outline
 from perdure.lang.outside import ONLY_BARE, OUTSIDE, remedy_for
 from perdure.ordered import OrderedFrozenSet, OrderedSet
@@ -284,8 +289,19 @@ def prepare() -> None:
             engine_codes().update(restorable_module(sys.modules[name], _SELF))
         # What `@asynccontextmanager` waits in, and the functions that it makes around the user's.
         engine_codes().update(restorable_classes(contextlib, _SELF))
+        for module in [sys.modules[name] for name in _WAITING if name in sys.modules]:
+            engine_codes().update(restorable_classes(module, _SELF))
+            functions = [getattr(module, name) for name in _WAITS if hasattr(module, name)]
+            engine_codes().update(named(functions) | restorable_functions(functions, _SELF))
         engine_codes().update(named(_MANAGERS))
 
+
+_WAITING = (
+    "asyncio.futures", "asyncio.locks", "asyncio.queues", "asyncio.taskgroups", "asyncio.tasks",
+    "asyncio.timeouts",
+)  # fmt: skip
+_WAITS = ("sleep", "wait_for", "_set_result_unless_cancelled")
+"""What the methods of users' classes wait in: they call asyncio itself, on the run's own loop."""
 
 _MANAGERS: Any = (
     contextlib.contextmanager,

@@ -146,6 +146,16 @@ class Expressions:
                 found.append(self.keep(self.value(node, out), out))
         return found
 
+    def _lambda(self, node: ast.Lambda, out: Out) -> ast.expr:
+        return ast.copy_location(ast.Lambda(self.defaults(node.args, out), node.body), node)
+
+    def defaults(self, args: ast.arguments, out: Out) -> ast.arguments:
+        """Give the arguments of a function, whose defaults are evaluated where it is made."""
+        found = self.several([*args.defaults, *args.kw_defaults], out)
+        split = len(args.defaults)
+        parts = (args.posonlyargs, args.args, args.vararg, args.kwonlyargs)
+        return ast.arguments(*parts, found[split:], args.kwarg, found[:split])
+
     def _binary(self, node: ast.BinOp, out: Out) -> ast.expr:
         left, right = self.several([node.left, node.right], out)
         return ast.copy_location(ast.BinOp(left, node.op, right), node)
@@ -316,6 +326,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[Expressions, Any, Out], ast.expr]] 
     ast.Yield: Expressions._suspended,
     ast.YieldFrom: Expressions._suspended,
     ast.Call: Expressions._call,
+    ast.Lambda: Expressions._lambda,
     ast.BinOp: Expressions._binary,
     ast.UnaryOp: Expressions._unary,
     ast.Attribute: Expressions._attribute,

@@ -27,6 +27,11 @@ def restorable_classes(module: ModuleType, world: World) -> Codes:
     return _each(_methods_in(module), world)
 
 
+def restorable_functions(functions: Iterable[FunctionType], world: World) -> Codes:
+    """Make functions restorable; give their code by name."""
+    return _each(functions, world)
+
+
 def restorable_module(module: ModuleType, world: World) -> Codes:
     """Make all of a module restorable, in which nobody looks at dead locals: the engine's own."""
     module_source(module).lean = True

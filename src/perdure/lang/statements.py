@@ -9,6 +9,7 @@ A construct is an entry in a table; what is missing there is left to run as it i
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -277,9 +278,25 @@ class Hoist(Expressions):
         out.append(ast.copy_location(ast.Match(subject, cases), node))
         out += chain
 
-    def _s_definition(self, node: Any, _: Out) -> None:
-        assert self.awaits.any(outer_parts(node))
-        raise CannotLower(node, "await inside of a decorator, a default or a base")
+    def _s_definition(self, node: Any, out: Out) -> None:
+        made = copy.copy(node)
+        decorators = node.decorator_list
+        if isinstance(node, ast.ClassDef):
+            words = [word.value for word in node.keywords]
+            found = self.several([*decorators, *node.bases, *words], out)
+            first, last = len(decorators), len(decorators) + len(node.bases)
+            made.bases = found[first:last]
+            made.keywords = [
+                ast.copy_location(ast.keyword(word.arg, value), word)
+                for word, value in zip(node.keywords, found[last:], strict=True)
+            ]
+            made.decorator_list = found[:first]
+        else:
+            made.decorator_list = self.several(decorators, out)
+            if self.awaits.any(each for each in outer_parts(node) if each not in decorators):
+                made.decorator_list = [self.keep(each, out) for each in made.decorator_list]
+                made.args = self.defaults(node.args, out)
+        out.append(made)
 
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Assert)

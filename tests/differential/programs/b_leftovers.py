@@ -260,3 +260,23 @@ async def callbacks_while_the_loop_ends_with_leftovers():
     kept.add_done_callback(lambda _: again(0, generator))
     await act()
     return kept.done()
+
+
+async def callbacks_of_what_ends_in_the_last_turn():
+    """A task that ends in one step after the main one did still has its callbacks called."""
+    queue = asyncio.Queue()
+
+    async def quick():
+        await queue.put(1)
+
+    def deeper(left):
+        print("turn", left)
+        asyncio.get_running_loop().call_soon(deeper, left + 1)
+
+    await act(1)
+    task = asyncio.create_task(quick())
+    task.add_done_callback(lambda t: print("quick", t.cancelled()))
+    timed = asyncio.create_task(asyncio.wait_for(quick(), 1.0))
+    timed.add_done_callback(lambda t: print("timed", t.cancelled()))
+    asyncio.get_running_loop().call_soon(deeper, 0)
+    raise ValueError("the end")
