@@ -126,6 +126,9 @@ def test_a_run_that_moved_to_other_code_keeps_what_was_counted(tmp_path):
         assert told[: len(before.nodes) - 1] == [
             (each.label, each.status) for each in before.nodes if each.kind != "output"
         ]
+        assert [each.begun for each in moved.nodes][:-2] == [each.begun for each in before.nodes][
+            :-1
+        ]
         assert {each.status for each in after.nodes} == {"completed"}
         assert sum(each.done for each in after.nodes if "twice(first)" in each.label) == 1
 

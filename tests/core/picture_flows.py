@@ -61,6 +61,16 @@ async def caught() -> str:
 
 
 @workflow
+async def shrugged() -> str:
+    try:
+        await act("fails")
+    except ValueError as error:
+        print(error)
+    await other("goes on")
+    return "well"
+
+
+@workflow
 async def raises_inline() -> str:
     await act(1)
     numbers: dict[str, int] = {}

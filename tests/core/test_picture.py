@@ -127,6 +127,21 @@ def test_an_exception_leads_to_its_handler() -> None:
     assert (trouble.kind, trouble.text) == ("ValueError", "no")
 
 
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([raises(ValueError("no"))] * 3, ["failed", "completed", "completed"]),
+        ([returns(1)], ["completed", "skipped", "completed"]),
+    ],
+)
+def test_a_handler_that_waits_for_nothing_is_passed_or_not(
+    answers: list[Any], said: list[str]
+) -> None:
+    memory = run_in_memory(flows.shrugged, script={flows.act: answers})
+    shown = last(flows.shrugged, memory)
+    assert statuses(shown, "act(", "except ValueError", "other(") == said
+
+
 def test_a_failure_is_told_with_its_cause_and_the_line_of_the_user() -> None:
     shown = last(flows.raises_inline, run_in_memory(flows.raises_inline))
     assert shown.status == "failed"
@@ -211,12 +226,12 @@ def test_a_fan_out_of_thousands_names_a_few() -> None:
 
 
 def test_a_row_costs_nothing_of_what_was_before() -> None:
-    painter = painter_of(flows.rounds)
+    painter = painter_of(flows.groups)
     kept = []
-    for row in run_in_memory(flows.rounds, 300).rows:
+    for row in run_in_memory(flows.groups, 80).rows:
         painter.feed(row)
         kept.append((len(painter.stays), len(painter.births.of), len(painter.places.known_ways)))
-    assert kept[10] == kept[100] == kept[299]
+    assert kept[10] == kept[100] == kept[150]
 
 
 def test_what_a_retry_undid_leaves_the_picture() -> None:
