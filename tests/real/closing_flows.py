@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -75,6 +76,16 @@ async def leaves_a_child(seconds: float) -> int:
     say("begun", child)
     await asyncio.sleep(60)
     return child
+
+
+@action
+async def opens_file(file: str) -> None:
+    sqlite3.connect(file)
+
+
+@workflow
+async def opens(file: str) -> None:
+    await opens_file(file)
 
 
 @workflow
