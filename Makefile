@@ -10,7 +10,7 @@ PYTHONS ?= $(shell $(PYTHON3) tools/pythons.py others)
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format bench-core demo soak-lang kill-loop sim crash clean
+.PHONY: help setup test check format bench-core demo soak-lang kill-loop poison sim crash clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ soak-lang: setup ## compare many generated programs with asyncio, restored at ev
 
 kill-loop: setup ## kill engines at random instants (long; CYCLES=300 SEED=1)
 	@$(PY) -m tests.real.kill_loop $${CYCLES:-300} $${SEED:-1}
+
+poison: setup ## take each poisonous action on each kind of worker, and measure all others (long)
+	@$(PY) -m tests.real.poison $(POISON)
 
 sim: setup ## simulate two nodes over one store under every fault (long; PERDURE_SEEDS=20000)
 	@PERDURE_SEEDS=$${PERDURE_SEEDS:-20000} \

@@ -66,7 +66,7 @@ def info_of(row: RunRow) -> RunInfo:
     error = None
     if row.status != COMPLETED and row.result is not None:
         raised = values.decode_error(row.result)
-        error = f"{type(raised).__name__}: {raised}"
+        error = values.line_of(raised)
     parent = row.id.rpartition("/")[0] if row.parent is not None else None
     return RunInfo(
         row.id, row.workflow, STATUSES[row.status], _time(row.created_us),

@@ -21,6 +21,12 @@ class PerdureError(Exception):
         super().__init__(f"{self.code} {what}" + (f"; {remedy}" if remedy else ""))
 
 
+def brief(error: BaseException) -> str:
+    """Give what a log may say of an error: its class and code, not its text, which holds values."""
+    name = type(error).__name__
+    return f"{error.code} {name}" if isinstance(error, PerdureError) else name
+
+
 # --- E1: the program, before it runs -------------------------------------------------
 
 

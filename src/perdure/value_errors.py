@@ -114,7 +114,7 @@ def _written(exc: BaseException, pen: Pen) -> Node:
     for part in (_write_args, _write_state, _write_fields):
         inexact |= part(exc, node, pen)
     _write_links(exc, node, pen)
-    text = _text(exc)
+    text = text_of(exc)
     if node["args"] != [text]:
         node["text"] = text
     trace = _trace(exc, fresh=pen.trace)
@@ -129,7 +129,7 @@ def bare(exc: BaseException, *, trace: bool) -> Node:
     """Return the least that can be said of an exception, when it is too large to be written."""
     args = _args.__get__(exc)
     node = _named(exc)
-    node |= {"args": [_repr(arg) for arg in args[:_BARE_PARTS_MAX]], "text": _text(exc)}
+    node |= {"args": [_repr(arg) for arg in args[:_BARE_PARTS_MAX]], "text": text_of(exc)}
     node |= {"trace": _trace(exc, fresh=trace), "inexact": True}
     if isinstance(exc, _GROUP):
         node["message"] = _sound(_message.__get__(exc), _TEXT_MAX)
@@ -143,7 +143,7 @@ def _brief(sub: BaseException, *, trace: bool) -> Node:
         return bare(sub, trace=trace)
     # An inner group of an oversized group is told of, not shown: its parts could be as large.
     kind = "Exception" if isinstance(sub, Exception) else "BaseException"
-    return {"$": "error", "of": f"builtins:{kind}", "args": [_text(sub)], "inexact": True}
+    return {"$": "error", "of": f"builtins:{kind}", "args": [text_of(sub)], "inexact": True}
 
 
 def _named(exc: BaseException) -> Node:
@@ -282,7 +282,8 @@ def _attempt(value: object, pen: Pen) -> tuple[Any, bool]:
         return None, True
 
 
-def _text(exc: BaseException) -> str:
+def text_of(exc: BaseException) -> str:
+    """Give the text of an exception, whatever its `__str__` does."""
     try:
         return _ADDRESS.sub("", _sound(str(exc), _TEXT_MAX))
     except Exception as error:  # noqa: BLE001 -- a user's `__str__`, which may raise anything
@@ -308,7 +309,7 @@ def _trace(exc: BaseException, *, fresh: bool) -> str:
     parts = [_recorded(exc)]
     if fresh and exc.__traceback__ is not None:
         frames = "".join(traceback.format_tb(exc.__traceback__, limit=-_FRAMES_MAX))
-        last = f"{type(exc).__qualname__}: {_text(exc)}"
+        last = f"{type(exc).__qualname__}: {text_of(exc)}"
         parts.append(f"Traceback (most recent call last):\n{frames}{last}\n")
     return _sound("\nRaised again in another process:\n\n".join(filter(None, parts)), _TEXT_MAX)
 

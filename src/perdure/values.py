@@ -103,6 +103,11 @@ def decode_error(data: bytes | bytearray | memoryview | str) -> BaseException:
     raise NotDecodable(f"stored text is a `{type(exc).__name__}`, where an error should be")
 
 
+def line_of(exc: BaseException) -> str:
+    """Give the class and the text of an exception, whatever its `__str__` does."""
+    return f"{type(exc).__name__}: {value_errors.text_of(exc)}"
+
+
 def _dump_tagged(value: object, what: str) -> bytes:
     try:
         return _dump(Pen().write(value))

@@ -125,7 +125,7 @@ def _p99(found: list[float]) -> float:
 
 def main(*wanted: str) -> None:
     """Take the poisons that are asked for, or all, one after the other."""
-    print("poison                         kind     became      deaths  after s  quiet ms during ms times")
+    print("poison, kind, what became of its run, deaths of its engine, after s; p99 before, during")
     for poison, kinds in POISONS.items():
         for kind in kinds:
             if not wanted or poison in wanted:

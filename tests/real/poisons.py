@@ -25,6 +25,11 @@ from perdure import Action, action, workflow
 KINDS = ("loop", "thread", "process")
 DONE, LOST, LATE = "completed", "HolderLost", "ActionTimeout"
 LATE_S = 0.5
+CHANGES = {
+    "change_locale", "empty_environment", "forget_modules", "ignore_signals", "leave_folder",
+    "wreck_output",
+}  # fmt: skip
+"""What harms others of its process that rely on what it changes: no engine can undo that."""
 POISONS: dict[str, dict[str, str]] = {}
 ACTIONS: dict[str, Action[[], Any]] = {}
 
@@ -244,7 +249,7 @@ def sleep() -> str:
 
 @poison(LATE, timeout=LATE_S, kinds=KINDS)
 async def deaf() -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             await asyncio.sleep(5)
@@ -255,10 +260,9 @@ async def deaf() -> None:
 # --- what changes its process
 
 
-@poison(LOST)
+@poison(LOST, kinds=("process",))
 def close_files() -> str:
     os.closerange(3, 400)
-    time.sleep(0.5)
     return "closed"
 
 

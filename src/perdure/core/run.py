@@ -230,7 +230,9 @@ class Run(Loop):
         """Say the result: everything that belonged to the run is over."""
         main = self.main
         assert main is not None
-        self.error = self.last_words or main.failure()
+        # Whoever runs a coroutine has seen how it ended, also when that ends everything.
+        failure = main.failure()
+        self.error = self.last_words or failure
         super().close()
         self.outcome = self._finished(main)
         self.status = self.outcome.status

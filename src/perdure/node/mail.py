@@ -14,7 +14,7 @@ import msgspec
 
 from perdure import values
 from perdure.core.facts import AnyFact, Cancelled, Completed, Failed, Signalled
-from perdure.errors import PerdureError, Stale, StoreError
+from perdure.errors import PerdureError, Stale, StoreError, brief
 from perdure.node import surgery, upgrading
 from perdure.node.flush import Entry
 from perdure.node.house import House
@@ -163,7 +163,7 @@ class Mail:
         except Stale:
             self._consume(message)
         except (PerdureError, *_BAD) as error:
-            node.options.warn(f"a {message.kind} for run {message.rid} is refused: {error}")
+            node.options.warn(f"a {message.kind} for run {message.rid} is refused: {brief(error)}")
             self._consume(message)
 
     def _take(self, message: Message, entry: Entry | None) -> None:

@@ -12,6 +12,7 @@ import contextvars
 import secrets
 import threading
 import time
+import traceback
 import zlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
@@ -37,7 +38,7 @@ from perdure.core.facts import (
     encode_row,
 )
 from perdure.core.run import Program, Run
-from perdure.errors import Broken, PerdureError, Stale, StoreError, Stuck
+from perdure.errors import Broken, PerdureError, Stale, StoreError, Stuck, brief
 from perdure.node.alarms import Alarms
 from perdure.node.attempts import Attempts
 from perdure.node.flush import FENCED, Entry
@@ -164,8 +165,10 @@ class Node:
 
     def _spawned_done(self, task: asyncio.Task[None]) -> None:
         self.spawned.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self.options.warn(f"the node failed: {task.exception()!r}")
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            [*_, at] = traceback.extract_tb(error.__traceback__)
+            self.options.warn(f"the node failed: {brief(error)} at {at.filename}:{at.lineno}")
 
     # --- folding
 
@@ -243,7 +246,7 @@ class Node:
         atom: int = 0,
     ) -> Entry:
         """Write down that a run cannot go on, and which fact could not be folded."""
-        why = f"{type(error).__name__}: {error}"
+        why = values.line_of(error)
         cause = NOTHING if fact is None else Raw(msgspec.json.encode(fact))
         stopped = Stopped(self.now_us(), getattr(error, "code", "E304"), why, cause)
         row = encode_row(Row(head + 1, stopped, 0))  # no digest: nothing was folded
@@ -252,7 +255,7 @@ class Node:
             rid, STOPPED, ACTIVE, result=values.encode_error(error, trace=False)
         )
         self.writing.add(entry, atom)
-        self.options.warn(f"run `{id_}` is stopped: {why}")
+        self.options.warn(f"run `{id_}` is stopped: {brief(error)}; `perdure show` says why")
         return entry
 
     def drop(self, resident: Resident) -> None:

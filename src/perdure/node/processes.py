@@ -172,6 +172,7 @@ class Processes:
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,  # what is typed at a terminal is for the parent
             limit=1 << 20,
+            cwd=_folder(),
         )  # fmt: skip
         worker = Worker(process)
         self.all.add(worker)
@@ -189,6 +190,14 @@ class Processes:
         if workers:
             ends = [asyncio.ensure_future(worker.gone()) for worker in workers]
             await asyncio.wait(ends, timeout=GONE_S)
+
+
+def _folder() -> str:
+    """Say where a process begins: here, unless this folder is gone: no interpreter begins there."""
+    try:
+        return os.getcwd()  # noqa: PTH109 — asked as the system says it
+    except OSError:
+        return "/"
 
 
 def _module_of(action: str) -> tuple[str, str]:

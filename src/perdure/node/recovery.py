@@ -25,6 +25,7 @@ from perdure.errors import (
     PerdureError,
     StoreError,
     Unserved,
+    brief,
 )
 from perdure.limits import LIMITS
 from perdure.node.flush import FENCED
@@ -198,7 +199,7 @@ class Recovery:
 
     async def _run_of(self, stored: Stored, program: Program) -> Run:
         def warn(bad: BadImage) -> None:
-            self.node.options.warn(f"run `{row.id}` is folded from an earlier row: {bad}")
+            self.node.options.warn(f"run `{row.id}` is folded from an earlier row: {brief(bad)}")
 
         row, key = stored.run, self.node.key
         run = run_of(program, row.id, stored.facts, key, warn)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
 
+from perdure.errors import brief
 from perdure.node.flush import FENCED, IDLE, IN_FLIGHT, Entry, Pipeline
 from perdure.node.house import House
 from perdure.node.resident import with_images
@@ -122,7 +123,7 @@ class Writing:
             self.on_unclear()
         else:
             self.pipeline.unclear()
-            self.node.options.warn(f"the store failed: {type(error).__name__}: {error}")
+            self.node.options.warn(f"the store failed: {brief(error)}")
             self.on_unclear()
 
     def _try_again(self) -> None:

@@ -32,22 +32,29 @@ class OwnerLock:
         _held.add(self)
 
     def keeps_others_out(self) -> bool:
-        """Whether the file is still where others look for it."""
-        return self._descriptor >= 0 and identity(self._place) == self._identity
+        """Whether the file is still open here, and where others look for it."""
+        return self._is_open() and identity(self._place) == self._identity
+
+    def _is_open(self) -> bool:
+        """Whether nobody has closed it behind our back; then its number may be of another file."""
+        try:
+            return self._descriptor >= 0 and _identity_of(self._descriptor) == self._identity
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let the next one have it, and say that all is in order."""
-        if self._descriptor >= 0:
-            try:
+        try:
+            if self._is_open():
                 _write(self._descriptor, _FREE)
-            finally:
-                self.abandon()
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
         """Let go without a word, as the end of a process does."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        if self._is_open():
+            os.close(self._descriptor)
+        self._descriptor = -1
 
 
 def take(path: str) -> OwnerLock | None:
