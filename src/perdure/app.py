@@ -29,6 +29,7 @@ from perdure.errors import (
     RunExists,
     StoreDown,
     StoreError,
+    brief,
 )
 from perdure.limits import LIMITS
 from perdure.node.flush import Entry
@@ -181,8 +182,9 @@ class Perdure:
                 writer = await self.store.writer(wait=True)
                 if writer is not None:
                     await self._own(writer, patient=True)
-            except StoreError as error:
-                self.options.warn(f"runs cannot be taken over for now: {error}")
+            except Exception as error:  # noqa: BLE001 — a stand-by that died would hold the lock
+                why = error if isinstance(error, StoreError) else brief(error)
+                self.options.warn(f"runs cannot be taken over for now: {why}")
                 await self._let_go()
                 await asyncio.sleep(self.options.retry_s)
 

@@ -11,10 +11,12 @@ is handed on as it is, with a mark set around each flush.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import itertools
 import mmap
 import os
 import random
+import signal as signal_module
 import sys
 import time
 from typing import Any, Self
@@ -170,9 +172,9 @@ class Engine(Perdure):
         self.store.writer = writer  # type: ignore[method-assign]
         return self
 
-    async def _own(self, writer: Any) -> None:
+    async def _own(self, writer: Any, **told: Any) -> None:
         say("took", time.monotonic_ns())
-        await super()._own(Announced(writer, self.state))
+        await super()._own(Announced(writer, self.state), **told)
         say("owns", time.monotonic_ns())
 
 
@@ -218,4 +220,5 @@ async def main(file: str, state_file: str, seed: str) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal_module.SIGUSR1, all_threads=True)
     asyncio.run(main(*sys.argv[1:]))

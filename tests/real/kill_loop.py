@@ -167,6 +167,9 @@ class Loop:
         end = time.monotonic() + limit_s
         while not (found := what()):
             if time.monotonic() > end:
+                for each in self.processes:  # so that it is known what they do instead
+                    each.popen.send_signal(signal.SIGUSR1)
+                time.sleep(1)
                 raise AssertionError(f"never came: {[each.said for each in self.processes]}")
             self._listen(0.002)
         return found
