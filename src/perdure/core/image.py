@@ -264,7 +264,7 @@ def _written(
     told: list[Any] = []
     frames: list[Any] = []
     for each in stood:
-        cells = [writing.cell_number(cell) for cell in each.cells] if each.cells else ()
+        cells = [_cell_number(anchors, writing, cell) for cell in each.cells] if each.cells else ()
         told.append((each.code, each.at, each.child, cells))
         frames += each.values
         frames.append(each.wait)
@@ -283,6 +283,12 @@ def _written(
         raise
     except Exception as error:  # what a library's pickling raises can be anything
         raise NotNow(f"the run holds what cannot be written down: {error}") from error
+
+
+def _cell_number(anchors: Anchors, writing: Writing, cell: CellType) -> int:
+    """Give the number of a cell of a frame: below 0, it is one that the program built."""
+    at = anchors.places.get(id(cell))
+    return writing.cell_number(cell) if at is None else -1 - at
 
 
 def _joined(
@@ -463,6 +469,8 @@ def _check_head(program: Program, payload: bytes) -> int:
 def _begin_frames(run: Run, reading: Reading, stood: Frames) -> list[tuple[Any, Any, Unit]]:
     """Begin all frames, those of outer functions first: inner ones share their cells."""
     made: list[Any] = [None] * len(stood)
+    for number in {each for _, _, _, numbers in stood for each in numbers if each < 0}:
+        reading.cells[number] = reading.built(-1 - number)
     for i in sorted(range(len(stood)), key=lambda i: _depth(stood[i][0])):
         code, at, _, numbers = stood[i]
         unit = unit_of(code)

@@ -107,6 +107,7 @@ class Moving(Way):
         self.cells = cells
         self.reading = Reading(self.run, self._shared())
         self.reading.held = self._held
+        self.built = self.reading.things = self._things()
         stays: list[Stays] = []
         for ref, at, _, numbers in told:
             frame = self._frame(ref, at, numbers)
@@ -250,7 +251,6 @@ class Moving(Way):
 
     def reader(self, body: bytes, reading: Reading) -> Reader:
         """Give what reads the body, and knows by number what the new program has instead."""
-        self.built = reading.things = self._things()
         known = [reading, self.run, *image.containers(self.program, self.built)]
         instead: dict[int, Any] = {id(Reading.unstarted): self._unstarted}
         for at, recipe in enumerate(self.old.recipes):

@@ -221,7 +221,8 @@ Compile = Callable[[ast.Module], CodeType]
 
 def compiled(lowered: Lowered, compile_: Compile) -> CodeType:
     """Compile a lowered module: once to learn its cells, if it may have any, and once for good."""
-    if any(_has_inner(each.node) for each in lowered.functions):
+    tops = {id(each) for each in lowered.tree.body}
+    if any(id(each.node) not in tops or _has_inner(each.node) for each in lowered.functions):
         first = compile_(lowered.tree)
         for code, index in _numbered(first):
             function = lowered.functions[index]
