@@ -5,6 +5,7 @@ from perdure.api import now, record, signal, sleep_until
 from perdure.app import Call, Perdure
 from perdure.client import Handle, Moment, RunInfo
 from perdure.combinators import Task, all_of, any_of, first, race
+from perdure.core.picture import Picture
 from perdure.core.policy import Retry
 from perdure.errors import (
     ActionTimeout,
@@ -31,6 +32,7 @@ __all__ = [
     "Options",
     "Perdure",
     "PerdureError",
+    "Picture",
     "Refused",
     "Retry",
     "RetryAfter",
