@@ -219,9 +219,15 @@ def test_a_lost_attempt_is_made_again_and_does_not_count_as_a_failure() -> None:
     folded = Folded(flows.calls_flaky)
     assert attempt(folded.feed(lost())) == (1, 2, 1, 0)
     assert attempt(folded.feed(failed(OSError(), token=2))) == (1, 3, 2, 10)
-    assert attempt(folded.feed(lost(token=3))) == (1, 4, 2, 0)
-    assert attempt(folded.feed(failed(OSError(), token=4))) == (1, 5, 3, 30)
+    assert attempt(folded.feed(lost(token=3, after_s=11))) == (1, 4, 2, 0)
+    assert attempt(folded.feed(failed(OSError(), token=4, after_s=11))) == (1, 5, 3, 30)
     assert folded.feed(completed("at last", token=5)).run.result() == "at last"
+
+
+def test_an_attempt_that_is_lost_before_its_time_still_has_its_time() -> None:
+    folded = Folded(flows.calls_flaky)
+    assert attempt(folded.feed(failed(OSError()))) == (1, 2, 2, 10)
+    assert attempt(folded.feed(lost(token=2, after_s=4))) == (1, 3, 2, 6)
 
 
 def test_a_call_that_is_lost_too_often_fails() -> None:
