@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from perdure import signal, workflow
-from tests.app.flows import step
+from tests.app.flows import loops_at_once, step
 
 
 @workflow
@@ -83,3 +83,8 @@ async def abandoning_soon(name: str) -> str:
         return await asyncio.wait_for(child_asks.options(parent_close="abandon")(name), 0.02)
     except TimeoutError:
         return "gave up"
+
+
+@workflow
+async def stopping_child() -> str:
+    return f"child came {await loops_at_once()}"

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from perdure.errors import BadPolicy, RunOver
+from perdure.errors import BadPolicy, RunOver, RunStopped
 from tests.app import child_flows as flows
 from tests.app.kit import crash, facts_of, fails, in_loop, on, reaches, until
 
@@ -130,6 +130,49 @@ def test_siblings_that_a_failure_cancelled_are_begun_anew_by_a_retry(place, worl
         again = [each.id for each in await app.list() if each.id.startswith("p/1.")]
         await wake_the_child(app, *again)
         assert await handle.result() == ["hello", "BAD"]
+
+    on(place, test)
+
+
+@in_loop
+async def test_many_children_of_one_parent_survive_crash_after_crash(place, world):
+    """Three owners die, each with most runs out of memory; every child ends once."""
+    names = [f"c{number}" for number in range(60)]
+    for lap in range(3):
+        async with place.engine(residents_max=5) as app:
+            handle = await app.start(flows.asking_children, *names, id="p")
+            for number in range(lap * 20, lap * 20 + 20):
+                child = await app.get(f"p/{number + 1}")
+                await child.signal(names[number], str(number), key=str(number))
+                assert await child.result() == str(number)
+            await crash(app)
+    async with place.engine() as app:
+        handle = await app.get("p")
+        assert await handle.result() == [str(number) for number in range(60)]
+        assert len(await app.list(limit=200)) == 61
+        assert "Lost" not in await facts_of(handle)
+
+
+def test_a_child_that_is_stopped_keeps_its_parent_waiting_and_can_be_retried(place, world):
+    world.broken.add("loop")
+
+    async def test(app):
+        handle = await app.start(flows.stopping_child, id="p")
+        child = await app.get("p/1")
+        await fails(child, RunStopped, "E312")
+        assert await handle.status() == "running"
+        world.broken.clear()
+        await child.retry()
+        assert await handle.result() == "child came out"
+
+    on(place, test, inline_s=0.2)
+
+
+def test_a_child_that_somebody_cancels_is_cancelled_to_its_parent(place, world):
+    async def test(app):
+        handle = await app.start(flows.asking_child, "word", id="p")
+        await (await app.get("p/1")).cancel("not this one")
+        assert str(await fails(handle, asyncio.CancelledError)) == "not this one"
 
     on(place, test)
 

@@ -177,3 +177,25 @@ def test_a_message_that_cannot_be_read_keeps_no_other_from_being_taken(place, wo
             assert kind == "cancel"
 
     on(place, test)
+
+
+@in_loop
+async def test_a_run_whose_workflow_is_not_known_here_waits_says_so_and_keeps_its_messages(
+    place, world, monkeypatch
+):
+    from perdure import registry
+
+    async with place.engine(serve=False) as client:
+        handle = await client.start(flows.collects, 2, id="one")
+        await handle.signal("item", "early")
+        with monkeypatch.context() as elsewhere:
+            elsewhere.delitem(registry._known, ("workflow", flows.collects.name))
+            async with place.engine():
+                while (info := await handle.info()).error is None:  # noqa: ASYNC110
+                    await asyncio.sleep(0.002)
+                assert info.status == "pending"
+                assert "E105" in info.error
+                await handle.signal("item", "late")
+        async with place.engine():
+            assert await handle.result() == ["early", "late"]
+            assert (await handle.info()).error is None
