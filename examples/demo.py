@@ -257,6 +257,8 @@ def _demo(folder: Path) -> int:
     try:
         last = asyncio.run(demo.run())
         code = 1 if verdict(demo, last) else 0
+    except KeyboardInterrupt:
+        return 130
     except Exception as error:  # noqa: BLE001 — whatever it is, the workers may know more
         log = demo.log.read_text(encoding="utf-8") if demo.log.exists() else ""
         print(f"\nthe demo failed: {error!r}\n{log}", file=sys.stderr)
