@@ -8,6 +8,7 @@ import json
 
 import msgspec
 
+from perdure.cli.live import Live
 from perdure.cli.stores import client, takes_json, takes_store
 from perdure.cli.terminal import clean, pad, paint, wants_colour
 from perdure.store.port import Report
@@ -33,8 +34,13 @@ def command(options: argparse.Namespace) -> int:
 
 
 async def _examine(options: argparse.Namespace) -> Report:
-    async with client(options) as app:
-        return await app.examine(thorough=options.thorough)
+    live = Live(wanted=not options.json and options.thorough)
+    live.show("reading all of the store")
+    try:
+        async with client(options) as app:
+            return await app.examine(thorough=options.thorough)
+    finally:
+        live.clear()
 
 
 def _show(report: Report) -> None:
