@@ -170,3 +170,58 @@ async def counting(steps: int) -> int:
     for number in range(steps):
         total += await step(number)
     return total
+
+
+def raises_first() -> None:
+    """Raise what everything else hangs on."""
+    raise LookupError("first", 1)
+
+
+@workflow
+async def in_handlers() -> None:
+    """Waits in handlers, and raises again what was being handled."""
+    caught: list[Exception] = []
+    try:
+        try:
+            raises_first()
+        except LookupError as first:
+            first.add_note("a note")
+            await step(1)
+            try:
+                await step(2)
+                raise KeyError("second") from first  # noqa: TRY301 — as above
+            except KeyError:
+                await step(3)
+                raise
+    except KeyError as second:
+        await step(4)
+        caught.append(second)
+    try:
+        raise ValueError("third")  # noqa: TRY301 — it is what the flow is about
+    except ValueError as third:
+        await step(5)
+        caught.append(third)
+    raise ExceptionGroup("both", caught)
+
+
+def told_of(error: BaseException | None) -> object:
+    """Say what an exception is and what hangs on it."""
+    if error is None:
+        return None
+    notes = list(getattr(error, "__notes__", []))
+    parts = [told_of(each) for each in getattr(error, "exceptions", ())]
+    links = told_of(error.__cause__), told_of(error.__context__)
+    return type(error).__name__, error.args[0], notes, parts, links
+
+
+_FIRST = ("LookupError", "first", ["a note"], [], (None, None))
+EXPECTED = (
+    "ExceptionGroup",
+    "both",
+    [],
+    [
+        ("KeyError", "second", [], [], (_FIRST, _FIRST)),
+        ("ValueError", "third", [], [], (None, None)),
+    ],
+    (None, None),
+)

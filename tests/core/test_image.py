@@ -187,7 +187,7 @@ def _living() -> int:
 def test_dropped_runs_leave_no_frames() -> None:
     start(flows.in_cleanup, "gather")[0].drop()
     before = _living()
-    for number in range(2_000):
+    for number in range(500):
         where = ("with", "gather", "finally", "group")[number % 4]
         run, effects = start(flows.in_cleanup, where)
         if where == "finally":

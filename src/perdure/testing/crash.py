@@ -24,6 +24,7 @@ from perdure.core.facts import encode_row
 from perdure.errors import CrashDiffers, NotNow
 from perdure.testing.memory import START_US, At, MemoryRun, run_in_memory
 from perdure.testing.script import Scripted
+from perdure.value_types import canonical
 from perdure.workflows import Workflow
 
 
@@ -58,12 +59,14 @@ def crash_everywhere(
     tails: dict[int, str] = {}
 
     def watch(memory: MemoryRun) -> None:
+        if memory.run.outcome is not None:
+            images.append(None)
+            return
         try:
             images.append(image.take(memory.run, key))
         except NotNow as why:
             images.append(None)
-            if memory.run.outcome is None:
-                tails[memory.run.seq] = why.what
+            tails[memory.run.seq] = why.what
 
     memory = run_in_memory(
         workflow, *args, script=script, events=events, seed=seed, zone=zone, start_us=start_us,
@@ -71,7 +74,7 @@ def crash_everywhere(
     )  # fmt: skip
     module = sys.modules[workflow.function.__module__]
     task = {
-        "module": module.__name__,
+        "module": canonical(module.__name__),
         "file": getattr(module, "__file__", None),
         "name": workflow.name,
         "path": sys.path,

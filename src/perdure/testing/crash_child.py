@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import unified_diff
 from functools import partial
 from typing import Any
@@ -73,7 +73,7 @@ def _points(
         taken = images[at - 1]
 
         begin = partial(_begin, program, rows[:at], taken, key)
-        yield at, "what was in flight comes in", partial(_rest, begin, rows, at)
+        yield at, "what was in flight comes in", partial(_rest, begin, rows, at, expected)
         losses = partial(_with_losses, begin, rows, at, expected)
         yield at, "what was in flight is lost", losses
 
@@ -88,8 +88,23 @@ def _begin(program: Program, rows: list[Row], taken: bytes | None, key: bytes) -
 
 
 def _refolded(program: Program, rows: list[Row]) -> str:
-    refold(program, rows, HOST)
+    """Fold from the first fact; what each fact caused at first is written beside it."""
+    run = Run(program, HOST)
+    for row in rows:
+        effects = run.apply(row.fact, row.recorded).effects
+        problem = _difference(row.seq, list(row.outline or ()), outline(effects))
+        if problem:
+            return problem
+    run.drop()
+    refold(program, rows, HOST).drop()  # by the digests, too
     return ""
+
+
+def _difference(seq: int, then: list[str], now: Sequence[str]) -> str:
+    if then == list(now):
+        return ""
+    lines = unified_diff(then, list(now), "uncrashed", "crashed", lineterm="")
+    return f"fact {seq} causes something else\n" + "\n".join(lines)
 
 
 def _effects(program: Program, rows: list[Row]) -> list[tuple[AnyEffect, ...]]:
@@ -97,10 +112,13 @@ def _effects(program: Program, rows: list[Row]) -> list[tuple[AnyEffect, ...]]:
     return [fold_again(run, row).effects for row in rows]
 
 
-def _rest(begin: Begin, rows: list[Row], at: int) -> str:
+def _rest(begin: Begin, rows: list[Row], at: int, expected: list[tuple[AnyEffect, ...]]) -> str:
     run = begin()
-    for row in rows[at:]:
-        fold_again(run, row)
+    for i, row in enumerate(rows[at:], at):
+        effects = run.apply(row.fact, row.recorded).effects
+        problem = _difference(row.seq, list(outline(expected[i])), outline(effects))
+        if problem:
+            return problem
     run.drop()
     return ""
 
@@ -123,9 +141,9 @@ def _with_losses(
         effects = run.apply(fact, row.recorded).effects
         then = outline([_without_token(each) for each in expected[i]])
         now = outline([_without_token(each) for each in effects])
-        if then != now:
-            lines = unified_diff(then, now, "uncrashed", "crashed", lineterm="")
-            return f"fact {i + 1} causes something else\n" + "\n".join(lines)
+        problem = _difference(i + 1, list(then), now)
+        if problem:
+            return problem
     run.drop()
     return ""
 
