@@ -8,9 +8,10 @@ import sqlite3
 import pytest
 
 from perdure import Options, Perdure
-from perdure.core.facts import Retried, Started, Stopped, Upgraded
+from perdure.core.facts import Lost, Retried, Started, Stopped, Upgraded
 from perdure.core.run import Run
 from perdure.errors import NotUpgraded, RunOver, RunStopped
+from tests.app.upgrade_gate import Gate
 from tests.core.moving_kit import shop
 
 V1 = """
@@ -193,6 +194,94 @@ def test_a_run_that_fails_after_it_was_moved_goes_on_from_the_await_that_failed(
     facts = in_engine(place, test)
     (retried,) = [row.fact for row in facts if isinstance(row.fact, Retried)]
     assert (retried.back_to, retried.call) == (4, 2)
+
+
+WORKING = """
+from tests.app.upgrade_gate import Gate
+
+@action
+async def held(value):
+    return await Gate.here.passed(value)
+
+@workflow
+async def child(value):
+    return await signal("child", int) + value
+
+@workflow
+async def flow():
+    task = asyncio.create_task(child(1))
+    sleeping = asyncio.create_task(asyncio.sleep(0.05, "slept"))
+    got = await held("x")
+    return ["old", got, await task, await sleeping]
+"""
+
+
+def test_what_is_under_way_stays_under_way(made, place):
+    async def test(app):
+        gate = Gate.here = Gate()
+        handle = await app.start(made.flow(WORKING), id="a")
+        await gate.entered.wait()
+        made.deploy(WORKING.replace('return ["old"', 'again = await held("y")\n    return [again'))
+        await handle.upgrade()
+        gate.open.set()
+        await (await app.get("a/2")).signal("child", 5)
+        assert await handle.result() == ["Y", "X", 6, "slept"]
+        assert gate.values == ["x", "y"]
+        assert not [row for row in await handle.facts() if isinstance(row.fact, Lost)]
+
+    in_engine(place, test)
+
+
+CLEANUP = V1.replace(
+    '    return ["old", begun, got]',
+    '    try:\n        await wait("more")\n'
+    '    finally:\n        await wait("end")\n    return ["old"]',
+)
+
+
+def test_a_retry_may_go_back_to_the_code_of_before(made, tmp_path):
+    async def goes_back(app):
+        handle = await waiting(app, made, CLEANUP)
+        await handle.signal("go", 1)
+        await so_many_facts(handle, 3)
+        await handle.cancel()
+        await so_many_facts(handle, 4)
+        made.deploy(CLEANUP.replace("old", "new"))
+        await handle.upgrade()
+        await handle.signal("end", 1)
+        with pytest.raises(asyncio.CancelledError):
+            await handle.result()
+        await handle.retry()
+        await so_many_facts(handle, 8)  # the signal that had come is there again
+
+    async def ends(app):
+        handle = await app.get("a")
+        await handle.signal("more", 2)
+        return await handle.result()
+
+    in_engine(tmp_path / "runs.db", goes_back)
+    assert in_engine(tmp_path / "runs.db", ends) == ["old"]
+
+
+def test_the_row_of_a_move_has_the_run_however_large_it_is(made, tmp_path):
+    large = V1.replace("begun = await", "kept = list(range(5_000))\n    begun = await")
+
+    async def moves(app):
+        await waiting(app, made, large)
+        made.deploy(large.replace('["old"', '["new", len(kept)'))
+        await (await app.get("a")).upgrade()
+
+    async def ends(app):
+        handle = await app.get("a")
+        await handle.signal("go", 7)
+        return await handle.result()
+
+    in_engine(tmp_path / "runs.db", moves)
+    with sqlite3.connect(tmp_path / "runs.db") as file:
+        found = file.execute("select seq, length(image) > 5000 from facts order by seq").fetchall()
+    file.close()
+    assert found == [(1, 1), (2, None), (3, 1)]
+    assert in_engine(tmp_path / "runs.db", ends) == ["new", 5_000, 2, 7]
 
 
 def test_a_moved_run_comes_back_after_a_restart(made, tmp_path):

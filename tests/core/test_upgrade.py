@@ -63,6 +63,16 @@ MOVED = {
         ("    one = await act(name)", "    one = await act(name)\n    one = one + '?'"),
         (["START", "INNER?", "INNER?!", 3, ["first", "begun"]], ["start", "inner", "inner?!"]),
     ),
+    "a variable that an inner function uses now": (
+        (
+            "    return one, two",
+            "    def told():\n        return name, one\n    return *told(), two",
+        ),
+        (
+            ["START", "inner", "INNER", "INNER!", 3, ["first", "begun"]],
+            ["start", "inner", "inner!"],
+        ),
+    ),
     "a renamed helper": (
         ("both(", "pair("),
         (["START", "INNER", "INNER!", 3, ["first", "begun"]], ["start", "inner", "inner!"]),
@@ -86,6 +96,13 @@ def test_a_run_below_an_edited_helper_goes_on_as_the_new_code_says(made, what):
     (old, new), ends = MOVED[what]
     assert old in FLOW
     assert deployed_over(made, FLOW, FLOW.replace(old, new), IN_HELPER).ended() == ends
+
+
+def test_a_variable_that_no_inner_function_uses_any_more_keeps_its_value(made):
+    (old, new), _ = MOVED["a variable that an inner function uses now"]
+    before = FLOW.replace(old, new)
+    result, _ = deployed_over(made, before, FLOW, IN_HELPER + 1).ended()
+    assert result == ["START", "INNER", "INNER!", 3, ["first", "begun"]]
 
 
 def test_the_difference_is_told_function_by_function(made):
