@@ -264,7 +264,7 @@ class Handle(Generic[R_co]):
         if key is not None:
             demand_text(key, "a key")
         row = await self._row()
-        if row.status > OPEN and row.status != STOPPED:
+        if self._is_over(row) and row.status != STOPPED:
             raise RunOver(
                 f"run `{self.id}` is {STATUSES[row.status]}: it takes no {kind} any more",
                 remedy="look at its result",

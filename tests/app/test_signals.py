@@ -57,6 +57,18 @@ def test_a_run_that_is_over_takes_no_signal(place, world):
     on(place, test)
 
 
+def test_a_run_that_was_just_retried_takes_signals_at_once(place, world):
+    async def test(app):
+        handle = await app.start(flows.collects, 1)
+        await handle.cancel()
+        await fails(handle, asyncio.CancelledError)
+        await handle.retry()
+        await handle.signal("item", "after the retry")
+        assert await handle.result() == ["after the retry"]
+
+    on(place, test)
+
+
 # --- keys: sent again at every moment at which it may be
 
 
