@@ -175,7 +175,7 @@ class Handle(Generic[R_co]):
         if row.status == STOPPED:
             raise RunStopped(
                 f"run `{self.id}` is stopped: {info_of(row).error}",
-                remedy="mend what it says, then retry the run",
+                remedy="mend what it says, then retry the run; upgrade it if its code is at fault",
             )
         assert row.result is not None
         if row.status == COMPLETED:

@@ -38,7 +38,7 @@ def fold_again(run: Run, row: Row) -> Applied:
         names = ", ".join(f"`{name}`" for name in run.program.changed)
         raise ClassChanged(
             f"{names} changed since the run began, and fact {row.seq} was folded before that",
-            remedy="bring the old class back, or move the run to a program of today",
+            remedy="bring the old class back until the run has an image; then it can be moved, too",
         )
     if isinstance(row.fact, Upgraded):
         raise WrongFact(
