@@ -1,4 +1,6 @@
-"""The cost of the fold alone: no store, no loop, no workers. `python -m bench.core [--json]`.
+"""The cost of the fold and of images alone: no store, no loop, no workers.
+
+`python -m bench.core [--json]`.
 
 Each workload applies facts to a run as a node would, with effects digested, and answers every
 dispatch at once. The bars are those that the project keeps.
@@ -20,6 +22,7 @@ from typing import Any
 from msgspec import Raw
 
 from bench import flows
+from bench.restoring import costs
 from perdure.core.effects import Dispatch
 from perdure.core.facts import Completed, Started
 from perdure.core.run import Applied, Run
@@ -159,6 +162,12 @@ def figures(*, long_steps: int) -> list[Figure]:
         Figure("below 100 helpers", chain_us, "µs/fact", "", good=True),
         Figure(f"fact 1,000 against {long_steps:,}", ratio, "x", "<= 1.1", ratio <= 1.1),
         Figure("import perdure", load_ms, "ms", "< 120", load_ms < 120),
+        *[
+            Figure(
+                each.workload, each.value, each.unit, f"<= {each.most:g}", each.value <= each.most
+            )
+            for each in costs()
+        ],
     ]
 
 

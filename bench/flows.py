@@ -62,3 +62,35 @@ async def _bare(steps: int) -> int:
 def bare(steps: int) -> Coroutine[Any, Any, int]:
     """Give a coroutine that only waits."""
     return _bare(steps)
+
+
+@workflow
+async def holder_of(lines: int) -> int:
+    """Hold a few hundred kilobytes over awaits."""
+    held: list[dict[str, Any]] = [
+        {"number": number, "name": f"line {number} of an order", "price": number * 1.5, "tags": []}
+        for number in range(lines)
+    ]
+    for _ in range(5):
+        await step(1)
+    return len(held)
+
+
+async def native(steps: int) -> int:
+    """Wait, as a loop of awaits does."""
+    total = 0
+    pause = _Pause()
+    for number in range(steps):
+        if number >= 0:
+            total += await pause
+    return total
+
+
+async def lowered(steps: int) -> int:
+    """Do the same; this one is made restorable."""
+    total = 0
+    pause = _Pause()
+    for number in range(steps):
+        if number >= 0:
+            total += await pause
+    return total

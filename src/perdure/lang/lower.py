@@ -22,6 +22,8 @@ from perdure.lang.shape import (
     CannotLower,
     Made,
     bound_names,
+    children,
+    inner_statements,
     is_generator,
 )
 from perdure.lang.statements import Hoist
@@ -63,6 +65,7 @@ class Lowering:
         self.lean = lean
         self.index = index
         self.names = bound_names(node)
+        self.yields = is_generator(node)
         self.sites: tuple[Site | None, ...] = ()
         self.cells: tuple[str, ...] = ()
         self.prologue: list[ast.stmt] = []
@@ -94,7 +97,7 @@ class Lowering:
         body = [each for each in body if each not in outer]
         hoist = Hoist(body)
         hoisted = hoist.body(body)
-        bare = isinstance(node, ast.AsyncFunctionDef) and is_generator(node)
+        bare = isinstance(node, ast.AsyncFunctionDef) and self.yields
         reenter = Reenter(hoisted, (*self.names, "") if self.lean else (), bare=bare)
         guarded = reenter.block(hoisted)
         made = Made(node)
@@ -145,7 +148,7 @@ class Lowering:
         yields = ast.Expr(ast.Yield(made.name(".r"), **made.where), **made.where)
         if isinstance(self.node, ast.FunctionDef):
             return yields
-        if not is_generator(self.node):
+        if not self.yields:
             return ast.Expr(made.awaited(made.name(".r")), **made.where)
         ends = made.attribute(made.name(".r"), "ends")
         return made.attempt([yields], [made.handler(ends, [made.nothing()])])
@@ -176,9 +179,14 @@ def _split_docstring(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stm
 
 def _name_helpers(function: ast.AST, constant: str) -> None:
     """Have the helpers of a function lead to its own unit; those of inner ones are done."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Constant) and node.value == HELPERS:
-            node.value = constant
+    left: list[ast.AST] = [function]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Constant):
+            if node.value == HELPERS:
+                node.value = constant
+        else:
+            left += children(node)
 
 
 def lower(tree: ast.Module, *, lean: bool = False) -> Lowered:
@@ -193,7 +201,7 @@ def lower(tree: ast.Module, *, lean: bool = False) -> Lowered:
 
 def _lower_in(node: ast.AST, lowered: Lowered, *, lean: bool) -> None:
     """Lower what is below a node, outermost first: hoisting makes new functions inside."""
-    for child in ast.iter_child_nodes(node):
+    for child in inner_statements(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             _lower_one(child, lowered, lean=lean)
         _lower_in(child, lowered, lean=lean)
