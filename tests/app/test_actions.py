@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from perdure import ActionTimeout
+from perdure import ActionTimeout, Options
+from perdure.node import watchdog
 from tests.app import action_flows as flows
 from tests.app import flows as base
 from tests.app.kit import crash, facts_of, fails, in_loop, on, reaches
@@ -101,6 +103,22 @@ def test_a_blocked_loop_is_reported_with_the_line_that_blocks_it(place, world):
     (told,) = [each for each in place.warned if "the loop has been blocked" in each]
     assert "in blocks_the_loop" in told
     assert "time.sleep(seconds)" in told
+
+
+def test_the_time_that_linking_takes_is_not_told(monkeypatch):
+    now, links = [0.0], [False]
+    told: list[str] = []
+    loop = SimpleNamespace(call_soon_threadsafe=lambda _: None)
+    dog = watchdog.Watchdog(
+        SimpleNamespace(loop=loop, options=Options(blocked_s=1, warn=told.append))
+    )
+    monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(watchdog, "_links", lambda _: links[0])
+    for second, it_links in ((0, False), (2, True), (2.5, False), (4, False)):
+        assert told == []
+        now[0], links[0] = second, it_links
+        dog._ask()
+    assert len(told) == 1
 
 
 # --- time-outs

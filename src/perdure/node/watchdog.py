@@ -83,6 +83,7 @@ class Watchdog:
                 self.stopping.set()
         elif not self.told and now_s - self.asked_s > self.node.options.blocked_s:
             if _links(self.watched):
+                self.asked_s = now_s  # what comes after it is counted from here
                 return
             self.told = True
             self.node.options.warn(
