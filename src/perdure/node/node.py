@@ -408,13 +408,13 @@ class Node:
                     self.room.rests(resident)
                 else:
                     self.room.weigh(resident)
-                self.room.make()
             if entry.waiters is not None:
                 for waiter in entry.waiters:
                     if not waiter.done():
                         waiter.set_result(None)
             for observer in self.observers:
                 observer(entry)
+        self.room.make()
 
     def _refused_run(self, entry: Entry) -> None:
         assert entry.fact is not None
