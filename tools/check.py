@@ -18,9 +18,12 @@ from pathlib import Path
 
 JOBS = os.environ.get("JOBS", "2")
 PYTEST = ("-m", "pytest", "-n", JOBS)
-PROGRAMS_ELSEWHERE = "1000"
+PROGRAMS_ELSEWHERE = "500"
 ABOUT_THE_TREE = ("tests/test_tidy.py", "tests/tidy", "tests/test_docs.py")
 SUITES = ("tests", *(f"--ignore={path}" for path in ABOUT_THE_TREE))
+THE_SAME_EVERYWHERE = ("tests/real", "tests/sim", "tests/crash")
+"""What asks the store and the system, not Python, and takes long."""
+ELSEWHERE = (*SUITES, *(f"--ignore={path}" for path in THE_SAME_EVERYWHERE))
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def suites_on(minor: str) -> Step:
     """The suites of the layers on another Python, in an environment of its own."""
     folder = Path(f".venv-{minor}")
     python = str(folder / "bin" / "python")
-    command = (python, *PYTEST, "-p", "no:cacheprovider", *SUITES)
+    command = (python, *PYTEST, "-p", "no:cacheprovider", *ELSEWHERE)
     return Step(f"tests on {minor}", command, live=True, fresh=folder, programs=PROGRAMS_ELSEWHERE)
 
 
