@@ -22,7 +22,7 @@ from types import (
 from typing import Any
 
 from perdure.core.futures import Future, Task
-from perdure.core.reentry import Again, Reentry, Unit
+from perdure.core.reentry import Again, Reentry, Unit, unit_of
 from perdure.errors import NotNow
 from perdure.kinds import kind_of
 
@@ -175,7 +175,8 @@ def has_begun(coro: Any) -> bool:
         return inspect.getcoroutinestate(coro) != inspect.CORO_CREATED
     if kind is GeneratorType:
         return inspect.getgeneratorstate(coro) != inspect.GEN_CREATED
-    return ".r" in coro.ag_frame.f_locals
+    # One that is not lowered does not tell: it counts as begun, for it must not begin twice.
+    return unit_of(coro.ag_code) is None or ".r" in coro.ag_frame.f_locals
 
 
 def awaited_by(coro: Any) -> Any:

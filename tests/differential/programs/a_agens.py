@@ -524,3 +524,23 @@ async def closed_in_a_finally_that_awaits():
     except asyncio.CancelledError as error:
         out.append(error.args)
     return out
+
+
+async def not_restorable_and_half_way():
+    """An asynchronous generator that awaits beside an `except*` waits at a `yield` meanwhile."""
+    out = []
+
+    async def feed(n):
+        for i in range(n):
+            try:
+                yield i
+                await act(i)
+            except* ValueError:
+                await act("never")
+
+    async for each in feed(3):
+        out.append(await act(each))
+    unstarted = feed(2)
+    await act("before")
+    out.append([each async for each in unstarted])
+    return out
