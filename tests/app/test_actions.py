@@ -13,7 +13,7 @@ from perdure import ActionTimeout, Options
 from perdure.node import watchdog
 from tests.app import action_flows as flows
 from tests.app import flows as base
-from tests.app.kit import crash, facts_of, fails, in_loop, on, reaches
+from tests.app.kit import crash, facts_of, fails, in_loop, on, reaches, until
 
 
 def test_async_actions_run_on_the_loop_and_others_in_threads(place, world):
@@ -71,7 +71,9 @@ async def test_what_was_told_outlives_the_process(place, world):
 def test_progress_is_written_down_once_in_a_while_only(place, world):
     async def test(app):
         handle = await app.start(flows.tells)
-        await fails(handle, TimeoutError)
+        await until(lambda: world.now > 50)
+        await handle.cancel()
+        await fails(handle, asyncio.CancelledError)
         return (await facts_of(handle)).count("Progressed")
 
     assert on(place, test, heartbeat_s=10) == 1
@@ -100,9 +102,8 @@ def test_a_blocked_loop_is_reported_with_the_line_that_blocks_it(place, world):
         await (await app.start(flows.blocks, 0.9)).result()
 
     on(place, test, blocked_s=0.2)
-    (told,) = [each for each in place.warned if "the loop has been blocked" in each]
-    assert "in blocks_the_loop" in told
-    assert "time.sleep(seconds)" in told
+    told = [each for each in place.warned if "the loop has been blocked" in each]
+    assert any("in blocks_the_loop" in each and "time.sleep(seconds)" in each for each in told)
 
 
 def test_the_time_that_linking_takes_is_not_told(monkeypatch):
@@ -154,7 +155,7 @@ def test_all_attempts_together_may_take_so_long(place, world):
     async def test(app):
         handle = await app.start(flows.gives_up)
         await fails(handle, ActionTimeout, "never_well took longer than 0.05 s in all")
-        assert 1 <= (await facts_of(handle)).count("Failed") < 10
+        assert (await facts_of(handle)).count("Failed") < 10
 
     on(place, test)
 

@@ -79,18 +79,23 @@ def test_a_run_that_something_is_under_way_for_stays(place, world, hold):
 
 
 def test_a_run_that_waits_to_try_again_leaves_and_comes_back_in_time(place, world):
+    """An hour's wait; the clock of the engine is given to it."""
+    clock = {"ahead_us": 0}
+
+    def now_us():
+        return time.time_ns() // 1_000 + clock["ahead_us"]
+
     async def test(app):
         world.broken.add("it")
-        handle = await app.start(action_flows.tries_again, "it")
+        handle = await app.start(action_flows.tries_slowly, "it")
         await until(lambda: in_memory(app) == 0)
         assert await facts_of(handle) == ["Started", "Failed"]
         world.broken.clear()
+        clock["ahead_us"] = 3_600_000_000
         assert await handle.result() == "IT"
         assert [number for _, number, _ in world.done] == [2]
-        first, last = [row.fact.at_us for row in (await handle.facts())[1:]]
-        assert last - first >= 400_000
 
-    on(place, test, idle_s=0.05)
+    on(place, test, idle_s=0.05, now_us=now_us)
 
 
 @in_loop
