@@ -18,7 +18,7 @@ from tests.differential.harness import Outcome, Schedule
 from tests.differential.test_generated import Generated, Support, one_order
 from tests.differential.upgrading import Watched, marked, watching
 
-PROGRAMS = int(os.environ.get("PERDURE_UPGRADED", "60"))
+PROGRAMS = int(os.environ.get("PERDURE_UPGRADED", "120"))
 SEED = int(os.environ.get("PERDURE_SEED", "0"))
 POINTS = 2
 """At how many facts, at most, a program is moved."""
@@ -98,10 +98,12 @@ def test_a_moved_program_goes_on_as_the_new_one_does_from_there():
     )
     @given(programs())
     def each(text: str) -> None:
-        # What the process keeps of one run, a run that was put on disk does not find there again.
-        moves.check(text.replace(" = _keep(", " = ("))
+        # Where a generator that was left half-way is closed depends on who has a hold on it, and
+        # a run that was put on disk has no tracebacks that have.
+        if "_keep(" not in text:
+            moves.check(text)
 
     with one_order():
         each()
     print(f"\n{moves.moved} moves; not on disk: {dict(moves.tails)}")
-    assert moves.moved > max(PROGRAMS, 4 * sum(moves.tails.values()))
+    assert moves.moved > max(PROGRAMS // 2, 4 * sum(moves.tails.values()))
