@@ -37,7 +37,7 @@ demo: setup ## show a run that dies and goes on
 	@$(PY) examples/demo.py
 
 soak-lang: setup ## compare many generated programs with asyncio, restored at every fact (hours; PERDURE_PROGRAMS=200000)
-	@PERDURE_PROGRAMS=$${PERDURE_PROGRAMS:-200000} \
+	@PERDURE_PROGRAMS=$${PERDURE_PROGRAMS:-200000} PERDURE_RESTORED=1 \
 	    $(PY) -m pytest tests/differential/test_generated.py -n $(JOBS) --timeout=0
 
 kill-loop: setup ## kill engines at random instants (long; CYCLES=300 SEED=1)
