@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import inspect
 import locale
 import os
 import signal
@@ -54,7 +55,7 @@ def poison(
 def _on_loop(function: Callable[[], Any]) -> Callable[[], Any]:
     async def body() -> Any:
         given = function()
-        return await given if asyncio.iscoroutine(given) else given
+        return await given if inspect.iscoroutine(given) else given
 
     return body
 
