@@ -82,7 +82,15 @@ class Alignment:
             return 0
         if _awaited(old) is not None:
             return 1 + _AWAIT * _awaits_in(old) if self._same_awaited(old, new) else 0
-        return self._inner_weight(old, new) if self._same_header(old, new) else 0
+        if not self._same_header(old, new):
+            return 0
+        return self._inner_weight(old, new) + _AWAIT * self._awaits_around(old, new)
+
+    def _awaits_around(self, old: ast.stmt, new: ast.stmt) -> int:
+        """Count the awaits of two compound statements themselves that are the same."""
+        pairs = zip(_headers(old), _headers(new), strict=False)
+        own = sum(_awaits_in(one) for one, other in pairs if self.same(one, other))
+        return own + isinstance(old, (ast.AsyncFor, ast.AsyncWith))
 
     def _inner_weight(self, old: ast.stmt, new: ast.stmt) -> int:
         return sum(self.best(each, other)[0] for each, other in self._blocks(old, new))
