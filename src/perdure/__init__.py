@@ -1,11 +1,13 @@
 """Perdure: asyncio whose running coroutines can be put on disk."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from perdure.actions import Action, action
 from perdure.api import now, record, signal, sleep_until
-from perdure.app import Call, Perdure
-from perdure.client import Handle, Moment, RunInfo
 from perdure.combinators import Task, all_of, any_of, first, race
-from perdure.core.picture import Picture
 from perdure.core.policy import Retry
 from perdure.errors import (
     ActionTimeout,
@@ -17,8 +19,13 @@ from perdure.errors import (
     Stale,
 )
 from perdure.node.context import Attempt, attempt, heartbeat
-from perdure.node.options import Options
 from perdure.workflows import Workflow, workflow
+
+if TYPE_CHECKING:
+    from perdure.app import Call, Perdure
+    from perdure.client import Handle, Moment, RunInfo
+    from perdure.core.picture import Picture
+    from perdure.node.options import Options
 
 __all__ = [
     "Action",
@@ -55,3 +62,22 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_ENGINE = {
+    "Call": "perdure.app",
+    "Handle": "perdure.client",
+    "Moment": "perdure.client",
+    "Options": "perdure.node.options",
+    "Perdure": "perdure.app",
+    "Picture": "perdure.core.picture",
+    "RunInfo": "perdure.client",
+}
+"""What a module of workflows and actions does not need: imported when it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    """Give a name of the engine."""
+    if name not in _ENGINE:
+        raise AttributeError(f"module `perdure` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(_ENGINE[name]), name)
+    return value

@@ -47,9 +47,21 @@ class Watchdog:
 
     def _watch(self) -> None:
         tick_s = _TICK_S
-        while not self.stopping.wait(tick_s):
+        while not self._rest(tick_s):
             tick_s = _AGAIN_S if self._fold_hangs() else _TICK_S
             self._ask()
+
+    def _rest(self, tick_s: float) -> bool:
+        """Wait a little; say whether that is the end.
+
+        What came too late although this process did not use the time, it was not given: the machine
+        is busy, and nobody here has blocked the loop.
+        """
+        begun_s, spent_s = time.monotonic(), time.process_time()
+        ends = self.stopping.wait(tick_s)
+        late_s = time.monotonic() - begun_s - tick_s
+        self.asked_s += max(0.0, late_s - (time.process_time() - spent_s))
+        return ends
 
     def _fold_hangs(self) -> bool:
         """Interrupt a fold that takes too long, again and again until it ends."""
