@@ -20,7 +20,7 @@ from perdure.cli.terminal import clean
 from perdure.client import Handle
 from perdure.core.effects import Say
 from perdure.errors import NoSuchRun, RunExists
-from perdure.node.options import Options
+from perdure.node.options import Options, warn
 from perdure.node.options import show as say
 from perdure.serving import serve
 from perdure.store.port import STATUSES, RunRow
@@ -58,7 +58,7 @@ class _Running:
         self.hindered = ""
 
     async def serve(self) -> int:
-        app = serving(self.options, replace(Options(), say=self.say))
+        app = serving(self.options, replace(Options(), say=self.say, warn=self.warn))
         code = await serve(app, self.work)
         self.clear()
         if code >= 128 and self.run_id:
@@ -124,6 +124,11 @@ class _Running:
         self.live.clear()
         if self.screen is not None:
             self.screen.clear()
+
+    def warn(self, text: str) -> None:
+        """Tell the operator, above what is live."""
+        self.clear()
+        warn("\n".join(map(clean, text.split("\n"))))
 
     def seen(self, row: RunRow) -> None:
         if self.screen is not None and self.beside is not None and row.head > _DRAWN_FACTS_MAX:
