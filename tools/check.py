@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 JOBS = os.environ.get("JOBS", "2")
-PYTEST = ("-m", "pytest", "-n", JOBS)
+PYTEST = ("-m", "pytest", "-n", JOBS, "--dist", "worksteal")
 PROGRAMS_ELSEWHERE = "500"
 ABOUT_THE_TREE = ("tests/test_tidy.py", "tests/tidy", "tests/test_docs.py")
 SUITES = ("tests", *(f"--ignore={path}" for path in ABOUT_THE_TREE))
