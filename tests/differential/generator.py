@@ -56,7 +56,7 @@ def _why(e, depth=0):
         return None
     told = [type(e).__name__, [arg for arg in e.args if isinstance(arg, (int, str))]]
     told.append([_why(each, depth + 1) for each in getattr(e, "exceptions", ())])
-    # A generator that an error in the body of its loop closes: a known difference, see the schedule.
+    # What a generator sees that an error closes is a known difference: see the reference schedule.
     context = None if type(e) is GeneratorExit else e.__context__
     told.append((e.__suppress_context__, _why(e.__cause__, depth + 1), _why(context, depth + 1)))
     return told
