@@ -47,7 +47,7 @@ from perdure.node.host import HOST
 from perdure.node.mail import Mail
 from perdure.node.options import Options
 from perdure.node.programs import Programs
-from perdure.node.recovery import SCAN, Recovery
+from perdure.node.recovery import HORIZON_US, SCAN, Recovery
 from perdure.node.resident import (
     ACTION,
     WORKFLOW,
@@ -545,7 +545,7 @@ class Node:
         resident = self.residents.get(rid)
         if resident is not None:
             return resident.run.timers.next_due_us()
-        return due_us if due_us <= self.recovery.scanned_us else None
+        return due_us if due_us <= self.now_us() + HORIZON_US else None
 
     async def _wake_up(self, rids: list[int]) -> None:
         """Load runs that are due, and fire their timers."""
